@@ -1,0 +1,1 @@
+"""Stages that read task views and write predictions, scores and reports."""

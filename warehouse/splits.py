@@ -1,0 +1,70 @@
+"""Splits drawn with a seeded generator: declared in ``registry/splits/``, written as a table by ``load``.
+
+A view cannot draw numbers, so membership is a table; the declaration holds the algorithm, the sizes and the
+digest of the membership, and a draw that gives another digest is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+import numpy as np
+
+from warehouse.errors import RegistryError, UsageError
+from warehouse.project import registry_path
+
+
+@dataclass(frozen=True)
+class Split:
+    """A membership: ``units`` (n,) int64 ascending and ``parts`` (n,) of part names, with its declaration."""
+
+    name: str
+    units: np.ndarray
+    parts: np.ndarray
+    declaration: dict
+
+    @property
+    def sha256(self) -> str:
+        return membership_digest(self.units, self.parts)
+
+
+def membership_digest(units: np.ndarray, parts: np.ndarray) -> str:
+    """sha256 of the lines ``unit,part``."""
+    lines = "".join(f"{unit},{part}\n" for unit, part in zip(units.tolist(), parts.tolist(), strict=True))
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def declaration(name: str) -> dict:
+    """The JSON of ``registry/splits/<name>.json``. Raises UsageError when there is none."""
+    path = registry_path("splits", f"{name}.json")
+    if not path.exists():
+        known = ", ".join(sorted(file.stem for file in path.parent.glob("*.json")))
+        raise UsageError(f"found no split {name!r}; expected one of: {known}")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def draw(name: str) -> Split:
+    """Draw a declared split and hold it against its locked digest.
+
+    Raises RegistryError when sizes or digest differ: another numpy stream, or an edited declaration.
+    """
+    declared = declaration(name)
+    units = np.arange(declared["units"]["first"], declared["units"]["last"] + 1)
+    sizes = declared["parts"]
+    if sum(sizes.values()) != len(units):
+        raise RegistryError(
+            f"split {name}: found parts that sum to {sum(sizes.values())}, expected {len(units)} units"
+        )
+    shuffled = np.random.default_rng(declared["seed"]).permutation(units)
+    parts = np.empty(len(units), dtype=object)
+    parts[shuffled - units[0]] = np.repeat(list(sizes), list(sizes.values()))
+    split = Split(name, units, parts, declared)
+    if split.sha256 != declared["sha256"]:
+        raise RegistryError(
+            f"split {name}: the draw gives membership {split.sha256[:12]}…, expected the locked "
+            f"{declared['sha256'][:12]}…",
+            "the declaration was edited, or this numpy draws other numbers: restore one of them",
+        )
+    return split
