@@ -1,0 +1,338 @@
+"""``load vitaldb-arrhythmia``: annotation files, metadata and subjects, with or without the lead II signals.
+
+Everything is read and checked before the first byte is written. What the files have wrong and a view can mend
+stays in the raw tables as it is, and stands in ``_load.json`` with the view that mends it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from warehouse import splits
+from warehouse.errors import InputError, Problem, UsageError
+from warehouse.home import Home, generation
+from warehouse.load import metadata_csv, raw
+from warehouse.load.annotation_csv import COLUMNS, NAME, AnnotationFile, read_annotation_file
+from warehouse.maps import map_rows
+from warehouse.project import registry_path
+
+DATASET = "vitaldb-arrhythmia"
+SIGNAL_TABLES = ("signal", "signal_case", "signal_run", "detected_peak")
+
+
+def card() -> dict:
+    """The data set's declaration."""
+    return json.loads(registry_path("datasets", f"{DATASET}.json").read_text(encoding="utf-8"))
+
+
+def load(
+    home: Home,
+    source: Path,
+    *,
+    subjects: Path | None = None,
+    signals: Path | None = None,
+    workers: int = 1,
+    progress=None,
+) -> raw.LoadReport:
+    """Load a release into ``home``.
+
+    ``subjects``: a CSV with ``caseid`` and ``subjectid``; by default the one found beside the annotations, else
+    the columns of metadata.csv. ``signals``: a folder of ``<caseid>.vital``; without it, signals that were
+    loaded before stay. Raises InputError with every file and row that is wrong; the home then keeps what it has.
+    A case whose signal is broken is a problem in the report and costs only its signal.
+    """
+    if not source.is_dir():
+        raise UsageError(
+            f"{source}: found {'a file' if source.exists() else 'nothing'}; expected the folder of a release",
+            "pass the folder that holds metadata.csv and the Annotation_file_<case>.csv files",
+        )
+    report = raw.LoadReport(DATASET, card()["schema"])
+    paths = _annotation_paths(source)
+    metadata_path = _metadata_path(source)
+    metadata = metadata_csv.read_metadata(metadata_path)
+    files = _read_annotations(paths)
+    _match(files, metadata)
+    clinical = _subjects(source, subjects, metadata_path, list(paths), report)
+    annotation = _stack(files)
+    report.release = _release(files)
+    report.sources = [
+        {
+            "file": file.name,
+            "sha256": file.sha256,
+            "bytes": file.size,
+            "rows": file.table.num_rows,
+            "layout": file.layout,
+            "bom": file.has_bom,
+        }
+        for file in files
+    ]
+    _oddities(files, annotation, report)
+
+    with home.writer(f"load {DATASET}"), generation(home.raw / DATASET) as folder:
+        before = home.raw / DATASET
+        raw.write_table(folder, "annotation", annotation, report)
+        raw.write_table(folder, "metadata", metadata, report)
+        raw.write_table(folder, "clinical", clinical, report)
+        raw.write_table(folder, "split", _split(), report)
+        _signals(folder, before, metadata, signals, workers, progress, report)
+        raw.write_report(folder, report)
+    return report
+
+
+def _annotation_paths(source: Path) -> dict[int, Path]:
+    """Case id → file, in the order of the ids."""
+    found: dict[int, Path] = {}
+    problems = []
+    for path in sorted(source.rglob("Annotation_file_*.csv")):
+        match = NAME.fullmatch(path.name)
+        if match is None:
+            problems.append(Problem(str(path.relative_to(source)), "no case number", "Annotation_file_<case>.csv"))
+            continue
+        case_id = int(match[1])
+        if case_id in found:
+            problems.append(
+                Problem(
+                    str(path.relative_to(source)),
+                    f"case {case_id} again",
+                    f"one file a case (the other is {found[case_id].relative_to(source)})",
+                )
+            )
+        found.setdefault(case_id, path)
+    if not found:
+        problems.append(Problem(str(source), "no Annotation_file_<case>.csv at any depth", "at least one"))
+    if problems:
+        raise InputError(f"{source}: not loaded", problems, "pass the folder of one release, each case once")
+    return dict(sorted(found.items()))
+
+
+def _metadata_path(source: Path) -> Path:
+    found = sorted(source.rglob("metadata.csv"))
+    if len(found) != 1:
+        names = ", ".join(str(path.relative_to(source)) for path in found) or "none"
+        raise InputError(
+            f"{source}: not loaded",
+            [Problem(str(source), f"metadata.csv: {names}", "exactly one, at any depth")],
+            "pass the folder of one release",
+        )
+    return found[0]
+
+
+def _read_annotations(paths: dict[int, Path]) -> list[AnnotationFile]:
+    files, problems = [], []
+    for case_id, path in paths.items():
+        result = read_annotation_file(path, case_id)
+        if isinstance(result, AnnotationFile):
+            files.append(result)
+        else:
+            problems += result
+    if problems:
+        broken = len({problem.where for problem in problems})
+        raise InputError(
+            f"{broken} of {len(paths)} annotation files rejected, nothing loaded",
+            problems,
+            "mend or re-copy the files; a new rhythm name belongs into registry/maps/vitaldb_rhythm.csv",
+        )
+    return files
+
+
+def _match(files: list[AnnotationFile], metadata: pa.Table) -> None:
+    """Hold the files against metadata.csv: both sides complete, the same rows and the same window."""
+    rows = {row["case_id"]: row for row in metadata.to_pylist()}
+    problems = []
+    for file in files:
+        row = rows.pop(file.case_id, None)
+        if row is None:
+            problems.append(Problem("metadata.csv", f"no row for case {file.case_id}", f"one, for {file.name}"))
+            continue
+        times = file.table["time_second"]
+        for column, found, expected in (
+            ("total_beats", file.table.num_rows, row["total_beats"]),
+            ("analysis_start_time_sec", times[0].as_py(), row["analysis_start_time_sec"]),
+            ("analysis_end_time_sec", times[-1].as_py(), row["analysis_end_time_sec"]),
+        ):
+            if abs(found - expected) > 1e-6:
+                what = f"{found} rows" if column == "total_beats" else f"{found!r} s"
+                problems.append(Problem(file.name, what, f"{expected} ({column} of metadata.csv)"))
+    problems += [
+        Problem("metadata.csv", f"case {case_id}", f"a file Annotation_file_{case_id}.csv", row["row_no"])
+        for case_id, row in rows.items()
+    ]
+    if problems:
+        raise InputError(
+            "annotation files and metadata.csv disagree, nothing loaded", problems, "copy the release again, whole"
+        )
+
+
+def _subjects(
+    source: Path, given: Path | None, metadata_path: Path, cases: list[int], report: raw.LoadReport
+) -> pa.Table:
+    if given is not None and not given.is_file():
+        raise UsageError(f"{given}: found no file; expected a CSV with caseid and subjectid")
+    beside = [
+        path
+        for path in sorted(source.rglob("*.csv"))
+        if not path.name.startswith("Annotation_file_") and {"caseid", "subjectid"} <= set(metadata_csv.header_of(path))
+    ]
+    if given is not None:
+        path, column = given, "caseid"
+    elif len(beside) == 1:
+        path, column = beside[0], "caseid"
+    elif len(beside) > 1:
+        raise UsageError(
+            f"{source}: found {len(beside)} tables with caseid and subjectid "
+            f"({', '.join(path.name for path in beside)}); expected one",
+            "say which with --subjects",
+        )
+    elif "subjectid" in metadata_csv.header_of(metadata_path):
+        path, column = metadata_path, "case_id"
+    else:
+        report.notes.append(
+            "no subjects: no table with caseid and subjectid was found, so no case has a part; "
+            "load again with --subjects CSV (VitalDB's clinical table)"
+        )
+        return metadata_csv.CLINICAL.empty_table()
+    table = metadata_csv.read_clinical(path, column)
+    known = set(table["case_id"].to_pylist())
+    units = splits.declaration(card()["split"])["units"]
+    problems = [
+        Problem(path.name, f"no row for case {case_id}", "a subject for every annotated case")
+        for case_id in cases
+        if case_id not in known
+    ]
+    problems += [
+        Problem(path.name, f"subject {row['subject_id']}", f"{units['first']}..{units['last']}", row["row_no"])
+        for row in table.to_pylist()
+        if not units["first"] <= row["subject_id"] <= units["last"]
+    ]
+    if problems:
+        raise InputError(
+            f"{path.name}: subjects missing or unknown, nothing loaded", problems, "pass VitalDB's whole clinical table"
+        )
+    report.notes.append(f"subjects: {path.name} ({table.num_rows} cases)")
+    return table
+
+
+def _stack(files: list[AnnotationFile]) -> pa.Table:
+    tables = []
+    for file in files:
+        size = file.table.num_rows
+        tables.append(
+            file.table.add_column(0, "case_id", pa.array(np.full(size, file.case_id, np.int32))).append_column(
+                "source_file", pa.DictionaryArray.from_arrays(np.zeros(size, np.int32), [file.name])
+            )
+        )
+    return pa.concat_tables(tables).combine_chunks()
+
+
+def _release(files: list[AnnotationFile]) -> dict:
+    """Which release the files are, by the digest over their names and digests."""
+    text = "".join(f"{file.name} {file.sha256}\n" for file in sorted(files, key=lambda file: file.name))
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    known = next((release for release in card()["releases"] if release["sha256"] == digest), None)
+    specified = next(release["name"] for release in card()["releases"] if release["is_specified"])
+    return {
+        "sha256": digest,
+        "name": known["name"] if known else None,
+        "commit": known["commit"] if known else None,
+        "is_specified": bool(known and known["is_specified"]),
+        "specified": specified,
+        "note": known["note"] if known else f"not a release that the registry knows; the spec names {specified}",
+    }
+
+
+def _split() -> pa.Table:
+    split = splits.draw(card()["split"])
+    return pa.table(
+        {"subject_id": pa.array(split.units, pa.int32()), "part": pa.array(split.parts.tolist(), pa.string())}
+    )
+
+
+def _signals(folder: Path, before: Path, metadata: pa.Table, source: Path | None, workers: int, progress, report) -> None:
+    from warehouse.load import vital
+
+    if source is None and (before / "signal_case").is_dir():
+        for name in SIGNAL_TABLES:
+            raw.carry_table(before, folder, name, report)
+        report.notes.append("signals: kept from the load before")
+        return
+    windows = [
+        vital.CaseWindow(row["case_id"], row["analysis_start_time_sec"], row["analysis_end_time_sec"])
+        for row in metadata.to_pylist()
+    ]
+    files = vital.find_signal_files(source) if source is not None else {}
+    result = vital.load_signals(
+        windows if source is not None else [], files, folder, workers=workers, progress=progress
+    )
+    report.problems += result.problems
+    report.notes += result.notes if source is not None else ["signals: none; missing ECG is not checked"]
+    for name in SIGNAL_TABLES:
+        raw.enter_table(folder, name, report)
+
+
+def _oddities(files: list[AnnotationFile], annotation: pa.Table, report: raw.LoadReport) -> None:
+    """Enter every known trap of the files with its extent."""
+    layouts = Counter(file.layout for file in files)
+    for layout in sorted(set(layouts) - {"standard"}):
+        cases = [file.case_id for file in files if file.layout == layout]
+        report.odd(f"layout '{layout}'", len(cases), cases, "read after its own header")
+    without = [file.case_id for file in files if not file.has_bom]
+    report.odd("file without byte order mark", len(without), without, "read either way")
+
+    column = {name: annotation[name] for name in ("case_id", *COLUMNS)}
+    old = [row["spelling"] for row in map_rows("vitaldb_rhythm") if row["spelling"] != row["rhythm"]]
+    renamed = pc.is_in(column["rhythm_label"], pa.array(old, pa.string()))
+    report.odd("rhythm under an old name", pc.sum(renamed).as_py() or 0, handled="map.vitaldb_rhythm translates it")
+    report.odd(
+        "row without a rhythm",
+        column["rhythm_label"].null_count,
+        handled="ends a run of normal rhythm (vitaldb.normal_context_v0)",
+    )
+    report.odd("row without a beat", column["beat_type"].null_count, handled="no beat (vitaldb.annotation_v0)")
+    markers = [row["beat_type"] for row in map_rows("vitaldb_beat") if row["kind"] == "marker"]
+    misplaced = pc.is_in(column["beat_type"], pa.array(markers))
+    report.odd(
+        "marker in the beat column",
+        pc.sum(misplaced).as_py() or 0,
+        sorted(set(column["case_id"].filter(misplaced).to_pylist())),
+        "taken as a marker (vitaldb.annotation_v0); the beats between are not flagged in the files",
+    )
+    case, time = column["case_id"].to_numpy(), column["time_second"].to_numpy()
+    same_case = case[1:] == case[:-1]
+    step = np.diff(time)
+    tied = same_case & (step == 0)
+    starts = tied & ~np.concatenate([[False], tied[:-1]])
+    report.odd(
+        "group of rows with one time stamp",
+        int(starts.sum()),
+        np.unique(case[1:][tied]).tolist(),
+        "kept, in the order of the file",
+    )
+    unpaired = _unpaired_markers(annotation, begin=markers[0])
+    report.odd(
+        "case with unpaired markers of bad signal quality",
+        len(unpaired),
+        unpaired,
+        "the row's own flag decides; both pairings stand in vitaldb.quality_interval_v0",
+    )
+
+
+def _unpaired_markers(annotation: pa.Table, begin: str) -> list[int]:
+    """Cases in which the markers do not alternate between ``begin`` and its end."""
+    rows = annotation.select(["case_id", "bad_signal_quality_label"]).filter(
+        pc.is_valid(annotation["bad_signal_quality_label"])
+    )
+    open_since: dict[int, bool] = {}
+    odd = set()
+    for case_id, label in zip(rows["case_id"].to_pylist(), rows["bad_signal_quality_label"].to_pylist(), strict=True):
+        begins = label.startswith(begin)
+        if begins == open_since.get(case_id, False):
+            odd.add(case_id)
+        open_since[case_id] = begins
+    return sorted(odd | {case_id for case_id, is_open in open_since.items() if is_open})

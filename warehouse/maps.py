@@ -1,0 +1,51 @@
+"""Maps: the rule tables of ``registry/maps/``. SQL reads them as ``map.<name>``; a loader reads them as columns."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from functools import cache
+from pathlib import Path
+
+from warehouse.errors import RegistryError
+from warehouse.project import registry_path
+
+
+def map_files() -> dict[str, Path]:
+    """Every map by name, names in order."""
+    return {path.stem: path for path in sorted(registry_path("maps").glob("*.csv"))}
+
+
+def map_digest(name: str) -> str:
+    """sha256 of the map's bytes."""
+    return hashlib.sha256(_path(name).read_bytes()).hexdigest()
+
+
+@cache
+def map_rows(name: str) -> tuple[dict[str, str], ...]:
+    """The map's rows as dictionaries of text, in file order. Raises RegistryError on a ragged row."""
+    path = _path(name)
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file, strict=True)
+        rows = []
+        for row in reader:
+            if None in row or None in row.values():
+                raise RegistryError(
+                    f"{path.name}, row {reader.line_num}: found another number of fields than the header's "
+                    f"{len(reader.fieldnames or ())}; expected as many",
+                    "mend the row; quote a field that holds a comma",
+                )
+            rows.append(row)
+    return tuple(rows)
+
+
+def map_column(name: str, column: str) -> tuple[str, ...]:
+    """One column of a map, in file order."""
+    return tuple(row[column] for row in map_rows(name))
+
+
+def _path(name: str) -> Path:
+    files = map_files()
+    if name not in files:
+        raise RegistryError(f"found no map {name!r}; expected one of: {', '.join(files)}")
+    return files[name]

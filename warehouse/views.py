@@ -1,0 +1,252 @@
+"""View files: a header of comments and one SELECT.
+
+``sql/<schema>/<name>_v<N>.sql`` defines ``<schema>.<name>_v<N>``. What an auditor reads in the file is the text
+that runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from warehouse.errors import RegistryError, UsageError
+from warehouse.project import sql_root
+
+LAYERS = ("staging", "evidence", "label", "task", "report", "audit")
+"""A view reads its own layer or an earlier one."""
+
+KEYS = ("layer", "grain", "shard", "stored", "status", "source")
+STATUSES = ("draft", "released")
+OUTSIDE = re.compile(r"(raw_[a-z0-9_]+|map|split)\.[a-z0-9_]+")
+"""Names that are no views: what ``load`` wrote, maps and splits."""
+
+_FILE = re.compile(r"([a-z][a-z0-9_]*)_v(\d+)\.sql")
+_TITLE = re.compile(r"-- ([a-z0-9_]+)\.([a-z0-9_]+) v(\d+)")
+
+
+@dataclass(frozen=True)
+class View:
+    """One view file. ``grain`` and ``shard`` are column names; ``description`` is the prose of the header."""
+
+    schema: str
+    stem: str
+    version: int
+    layer: str
+    grain: tuple[str, ...]
+    shard: str | None
+    stored: bool
+    status: str
+    source: str
+    description: str
+    sql: str
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """``<schema>.<stem>_v<N>``, the name in SQL."""
+        return f"{self.schema}.{self.stem}_v{self.version}"
+
+    @property
+    def alias(self) -> str:
+        """``<schema>.<stem>``, the name without a version."""
+        return f"{self.schema}.{self.stem}"
+
+    @property
+    def file(self) -> str:
+        """Where the built view lies below ``data/built``."""
+        return f"{self.schema}/{self.stem}_v{self.version}.parquet"
+
+    @cached_property
+    def reads(self) -> tuple[str, ...]:
+        """The tables that the SELECT reads, CTEs left out, names in order."""
+        import sqlglot
+        from sqlglot import exp
+
+        try:
+            tree = sqlglot.parse_one(self.sql, dialect="duckdb")
+        except sqlglot.errors.ParseError as error:
+            raise RegistryError(f"{self.path}: found {error}; expected one SELECT that DuckDB takes") from error
+        return tuple(
+            sorted({f"{table.db}.{table.name}" for table in tree.find_all(exp.Table) if table.db and table.name})
+        )
+
+    @cached_property
+    def sql_fingerprint(self) -> str:
+        return fingerprint_sql(self.sql)
+
+
+def fingerprint_sql(sql: str) -> str:
+    """sha256 (hex) over the token stream: comments, layout and the letter case of bare words do not count.
+
+    DuckDB does not look at the case of a bare word either, except after AS, where it becomes a column's name:
+    there the case counts.
+    """
+    import sqlglot
+    from sqlglot.tokens import TokenType
+
+    digest = hashlib.sha256()
+    after_as = False
+    for token in sqlglot.tokenize(sql, dialect="duckdb"):
+        if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
+            text = f"{token.token_type.name}:{token.text}"
+        else:
+            text = token.text if after_as else token.text.upper()
+        after_as = text == "AS"
+        digest.update(text.encode() + b"\x00")
+    return digest.hexdigest()
+
+
+def read_view(path: Path) -> View:
+    """Parse one view file. Raises RegistryError naming the file and what its header lacks."""
+    match = _FILE.fullmatch(path.name)
+    if match is None:
+        raise RegistryError(f"{path}: found this file name; expected <name>_v<N>.sql in lower case")
+    stem, version = match[1], int(match[2])
+    lines = path.read_text(encoding="utf-8").splitlines()
+    size = next((n for n, line in enumerate(lines) if not line.startswith("--")), len(lines))
+    header, sql = lines[:size], "\n".join(lines[size:]).strip()
+    title = _TITLE.fullmatch(header[0]) if header else None
+    wanted = (path.parent.name, stem, str(version))
+    if title is None or title.groups() != wanted:
+        raise RegistryError(
+            f"{path}: found {header[0] if header else 'no header'!r} in line 1; "
+            f"expected '-- {wanted[0]}.{wanted[1]} v{wanted[2]}'"
+        )
+    values: dict[str, str] = {}
+    prose: list[str] = []
+    for number, line in enumerate(header[1:], start=2):
+        text = line[2:].strip()
+        key, colon, value = text.partition(":")
+        if not prose and colon and key in KEYS:
+            values[key] = value.strip()
+        elif prose or text == "":
+            prose.append(text)
+        else:
+            raise RegistryError(
+                f"{path}, row {number}: found {line!r}; expected one of {', '.join(KEYS)}, or an empty comment"
+            )
+    missing = [key for key in KEYS if not values.get(key)]
+    if missing or not "".join(prose).strip():
+        lacking = missing or ["a description"]
+        raise RegistryError(f"{path}: the header lacks {', '.join(lacking)}; expected all of {', '.join(KEYS)}")
+    for key, allowed in (("layer", LAYERS), ("stored", ("yes", "no")), ("status", STATUSES)):
+        if values[key] not in allowed:
+            raise RegistryError(f"{path}: found {key}: {values[key]}; expected one of {', '.join(allowed)}")
+    if not sql:
+        raise RegistryError(f"{path}: found no SELECT below the header; expected one")
+    return View(
+        schema=path.parent.name,
+        stem=stem,
+        version=version,
+        layer=values["layer"],
+        grain=() if values["grain"] == "none" else _names(values["grain"]),
+        shard=None if values["shard"] == "none" else values["shard"],
+        stored=values["stored"] == "yes",
+        status=values["status"],
+        source=values["source"],
+        description="\n".join(prose).strip(),
+        sql=sql.rstrip(";").rstrip(),
+        path=path,
+    )
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(","))
+
+
+class Catalog(Mapping[str, View]):
+    """All views by name, parents before children."""
+
+    def __init__(self, views: list[View]) -> None:
+        self._views = _ordered({view.name: view for view in views})
+
+    @classmethod
+    def read(cls, root: Path | None = None) -> Catalog:
+        """The views of ``sql/`` (or of another folder laid out alike)."""
+        root = sql_root() if root is None else root
+        return cls([read_view(path) for path in sorted(root.glob("*/*.sql"))])
+
+    def __getitem__(self, name: str) -> View:
+        return self._views[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._views)
+
+    def __len__(self) -> int:
+        return len(self._views)
+
+    def parents(self, view: View) -> list[View]:
+        """The views that a view reads itself."""
+        return [self[name] for name in view.reads if name in self]
+
+    def inputs(self, view: View) -> list[str]:
+        """The raw tables, maps and splits that a view reads itself."""
+        return [name for name in view.reads if name not in self]
+
+    def lineage(self, names: list[str]) -> list[View]:
+        """The named views with all their ancestors, parents first."""
+        wanted: set[str] = set()
+        stack = list(names)
+        while stack:
+            name = stack.pop()
+            if name not in wanted:
+                wanted.add(name)
+                stack += [parent.name for parent in self.parents(self[name])]
+        return [view for view in self.values() if view.name in wanted]
+
+    def newest(self) -> dict[str, View]:
+        """Alias → the newest released version, the newest draft where none is released."""
+        chosen: dict[str, View] = {}
+        for view in sorted(self.values(), key=lambda view: (view.status == "released", view.version)):
+            chosen[view.alias] = view
+        return dict(sorted(chosen.items()))
+
+    def resolve(self, text: str) -> View:
+        """``schema.name``, ``schema.name@N`` or ``schema.name_vN``. Raises UsageError with close names."""
+        import difflib
+
+        name = text.replace("@", "_v")
+        view = self.get(name) or self.newest().get(name)
+        if view is None:
+            close = difflib.get_close_matches(name, [*self, *self.newest()], n=4, cutoff=0.4)
+            raise UsageError(
+                f"found no view {text!r}; expected one of `views`" + (f", perhaps {', '.join(close)}" if close else "")
+            )
+        return view
+
+
+def _ordered(views: dict[str, View]) -> dict[str, View]:
+    """Topological order, ties by name. Raises RegistryError on an unknown name, a cycle or a layer going back."""
+    order: dict[str, View] = {}
+    path: list[str] = []
+
+    def visit(view: View) -> None:
+        if view.name in order:
+            return
+        if view.name in path:
+            raise RegistryError(f"{view.path}: found a circle {' → '.join([*path, view.name])}; expected none")
+        path.append(view.name)
+        for name in view.reads:
+            parent = views.get(name)
+            if parent is None:
+                if not OUTSIDE.fullmatch(name):
+                    raise RegistryError(
+                        f"{view.path}: found it reads {name}; expected a view with its version, "
+                        "raw_<schema>.<table>, map.<name> or split.<name>"
+                    )
+                continue
+            if LAYERS.index(parent.layer) > LAYERS.index(view.layer):
+                raise RegistryError(
+                    f"{view.path}: layer {view.layer} reads {parent.name} of the later layer {parent.layer}"
+                )
+            visit(parent)
+        path.pop()
+        order[view.name] = view
+
+    for name in sorted(views):
+        visit(views[name])
+    return order
