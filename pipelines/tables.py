@@ -1,0 +1,113 @@
+"""Reading a submitted table: CSV, gzipped CSV or Parquet, every cell still as it was written.
+
+CSV cells stay text, because a type that a reader guesses hides what was submitted: ``0,5`` and ``n/a`` must
+come out as the row's fault. What can be wrong with the file as a file is an error here.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from warehouse.errors import InputError, Problem, UsageError
+
+SUFFIXES = (".csv", ".csv.gz", ".parquet")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file's cells, the sha256 of its bytes, and a Parquet file's own key-value notes."""
+
+    path: Path
+    frame: pl.DataFrame
+    sha256: str
+    notes: dict[str, str] = field(default_factory=dict)
+
+
+def read_table(path: str | Path) -> Table:
+    """Read `path` by its suffix; at least one row.
+
+    UsageError when there is no such file or its suffix is unknown, InputError when its content cannot be
+    read: empty, another encoding, cut off, not what the suffix says, ragged or doubly named columns.
+    """
+    path = Path(path)
+    if not path.is_file():
+        what = "a folder" if path.is_dir() else "no file"
+        raise UsageError(f"{path}: found {what}; expected a submission ({', '.join(SUFFIXES)})")
+    if not path.name.lower().endswith(SUFFIXES):
+        raise UsageError(
+            f"{path}: found the suffix {path.suffix or '(none)'!r}; expected one of {', '.join(SUFFIXES)}",
+            "write the submission as CSV or Parquet and name it so",
+        )
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror})") from error
+    if not content:
+        raise _fault(path, "an empty file", "a header and a row for every instance")
+    notes: dict[str, str] = {}
+    if path.suffix.lower() == ".parquet":
+        frame, notes = _read_parquet(path, content)
+    else:
+        frame = _read_csv(path, content)
+    if frame.is_empty():
+        raise _fault(path, "a header without rows", "a row for every instance")
+    return Table(path, frame, hashlib.sha256(content).hexdigest(), notes)
+
+
+def _fault(
+    path: Path, found: str, expected: str, row: int | None = None, step: str | None = None
+) -> InputError:
+    return InputError("the submission cannot be read", [Problem(path.name, found, expected, row)], step)
+
+
+def _read_parquet(path: Path, content: bytes) -> tuple[pl.DataFrame, dict[str, str]]:
+    try:
+        notes = pl.read_parquet_metadata(io.BytesIO(content))
+        return pl.read_parquet(io.BytesIO(content)), notes
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise _fault(path, f"no whole Parquet file ({reason})", "Parquet", step="write it again") from error
+
+
+def _read_csv(path: Path, content: bytes) -> pl.DataFrame:
+    if path.suffix.lower() == ".gz":
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error) as error:
+            raise _fault(path, f"no whole gzip ({error})", "gzipped CSV", step="pack it again") from error
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        byte = content[error.start]
+        raise _fault(
+            path, f"byte 0x{byte:02x}, which is no UTF-8", "UTF-8 text", line, "save the file as UTF-8"
+        ) from error
+    if not text.strip() or "\0" in text:
+        found = "NUL characters" if "\0" in text else "an empty file"
+        raise _fault(path, found, "UTF-8 text with a header and a row for every instance")
+    rows = csv.reader(io.StringIO(text, newline=""))
+    header = [name.strip() for name in next(rows)]
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if twice:
+        raise _fault(path, f"two columns named {', '.join(twice)}", "every column once", 1)
+    columns: list[list[str]] = []
+    try:
+        for row in rows:
+            if not row:
+                continue
+            if len(row) != len(header):
+                raise _fault(path, f"{len(row)} fields", f"{len(header)}, as in the header", rows.line_num)
+            columns.append(row)
+    except csv.Error as error:
+        raise _fault(path, f"{error}", "CSV", rows.line_num) from error
+    schema = dict.fromkeys(header, pl.String)
+    return pl.DataFrame(columns, schema=schema, orient="row").with_columns(pl.all().str.strip_chars())
