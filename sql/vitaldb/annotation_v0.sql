@@ -29,7 +29,6 @@ WITH params AS (
         , annotation.beat_type
         , annotation.rhythm_label
         , annotation.bad_signal_quality
-        , annotation.source_file
         , CASE WHEN beat.kind = 'marker' THEN annotation.beat_type ELSE annotation.bad_signal_quality_label END AS marker
         , coalesce(beat.kind = 'beat', FALSE) AS is_beat
         , coalesce(beat.kind = 'beat' AND beat.premature, FALSE) AS is_premature
@@ -50,7 +49,6 @@ SELECT
     , marked.bad_signal_quality
     , lower(translate(marked.marker, '0123456789', '')) AS marker_kind
     , CAST(nullif(translate(marked.marker, translate(marked.marker, '0123456789', ''), ''), '') AS INTEGER) AS marker_no
-    , marked.source_file
 FROM marked
 CROSS JOIN params
 LEFT JOIN map.vitaldb_rhythm AS rhythm ON marked.rhythm_label = rhythm.spelling

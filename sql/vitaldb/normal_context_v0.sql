@@ -23,42 +23,68 @@ WITH params AS (
         , 10 AS max_annotation_gap_s
 )
 
-, neighbours AS (
+, normal AS (
     SELECT
         case_id
         , row_no
         , time_s
-        , coalesce(role = 'normal', FALSE) AS is_normal
-        , lag(coalesce(role = 'normal', FALSE)) OVER (PARTITION BY case_id ORDER BY row_no) AS was_normal
-        , lag(time_s) OVER (PARTITION BY case_id ORDER BY row_no) AS before_s
+        , lag(row_no) OVER by_row AS before_row_no
+        , lag(time_s) OVER by_row AS before_s
+        , lead(row_no) OVER by_row AS after_row_no
+        , lead(time_s) OVER by_row AS after_s
     FROM vitaldb.annotation_v0
+    WHERE role = 'normal'
+    WINDOW by_row AS (PARTITION BY case_id ORDER BY row_no)
 )
 
-, begun AS (
+, bounds AS (
     SELECT
-        neighbours.case_id
-        , neighbours.row_no
-        , neighbours.time_s
-        , max(
-            CASE
-                WHEN NOT coalesce(neighbours.was_normal, FALSE) THEN neighbours.row_no
-                WHEN neighbours.time_s - neighbours.before_s > params.max_annotation_gap_s THEN neighbours.row_no
-            END
-        ) OVER (PARTITION BY neighbours.case_id ORDER BY neighbours.row_no) AS run_no
-    FROM neighbours
+        normal.case_id
+        , normal.row_no
+        , normal.time_s
+        , coalesce(
+            normal.row_no - normal.before_row_no > 1
+            OR normal.time_s - normal.before_s > params.max_annotation_gap_s
+            , TRUE
+        ) AS begins
+        , coalesce(
+            normal.after_row_no - normal.row_no > 1
+            OR normal.after_s - normal.time_s > params.max_annotation_gap_s
+            , TRUE
+        ) AS ends
+    FROM normal
     CROSS JOIN params
-    WHERE neighbours.is_normal
+)
+
+, begins AS (
+    SELECT
+        case_id
+        , row_no
+        , time_s
+        , row_number() OVER (PARTITION BY case_id ORDER BY row_no) AS place
+    FROM bounds
+    WHERE begins
+)
+
+, ends AS (
+    SELECT
+        case_id
+        , row_no
+        , time_s
+        , row_number() OVER (PARTITION BY case_id ORDER BY row_no) AS place
+    FROM bounds
+    WHERE ends
 )
 
 , runs AS (
     SELECT
-        case_id
-        , run_no
-        , max(row_no) AS last_row_no
-        , min(time_s) AS from_s
-        , max(time_s) AS to_s
-    FROM begun
-    GROUP BY case_id, run_no
+        begins.case_id
+        , begins.row_no AS run_no
+        , ends.row_no AS last_row_no
+        , begins.time_s AS from_s
+        , ends.time_s AS to_s
+    FROM begins
+    INNER JOIN ends ON begins.case_id = ends.case_id AND begins.place = ends.place
 )
 
 SELECT

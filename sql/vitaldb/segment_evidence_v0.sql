@@ -27,37 +27,6 @@ WITH params AS (
     SELECT 1 AS min_beats
 )
 
-, tallies AS (
-    SELECT
-        case_id
-        , start_s
-        , count(*) FILTER (WHERE is_beat) AS beats
-        , min(row_no) FILTER (WHERE is_premature) AS premature_row_no
-        , count(*) FILTER (WHERE is_premature) AS premature_beats
-        , min(row_no) FILTER (WHERE role = 'normal') AS normal_row_no
-        , min(row_no) FILTER (WHERE role = 'not_scored') AS noise_row_no
-        , count(*) FILTER (WHERE role = 'not_scored') AS noise_rows
-        , coalesce(bool_or(role <> 'not_scored'), FALSE) AS has_rhythm
-    FROM vitaldb.annotation_v0
-    GROUP BY case_id, start_s
-)
-
-, segments AS (
-    SELECT
-        segment.case_id
-        , segment.start_s
-        , segment.duration_s
-        , coalesce(tallies.beats, 0) AS beats
-        , tallies.premature_row_no
-        , tallies.premature_beats
-        , tallies.normal_row_no
-        , tallies.noise_row_no
-        , tallies.noise_rows
-        , coalesce(tallies.has_rhythm, FALSE) AS has_rhythm
-    FROM vitaldb.segment_v0 AS segment
-    LEFT JOIN tallies ON segment.case_id = tallies.case_id AND segment.start_s = tallies.start_s
-)
-
 , evidence AS (
     SELECT
         case_id
@@ -76,8 +45,8 @@ WITH params AS (
 
     UNION ALL
     SELECT
-        segments.case_id
-        , segments.start_s
+        segment.case_id
+        , segment.start_s
         , 'candidate' AS kind
         , 'normal' AS class
         , 'normal_context' AS rule
@@ -86,25 +55,25 @@ WITH params AS (
         , NULL AS rows_in
         , NULL AS value
         , run.accepted
-        AND run.from_s <= segments.start_s
-        AND segments.start_s + segments.duration_s <= run.to_s AS accepted
+        AND run.from_s <= segment.start_s
+        AND segment.start_s + segment.duration_s <= run.to_s AS accepted
         , CASE
             WHEN
                 NOT run.accepted
-                OR run.from_s > segments.start_s
-                OR segments.start_s + segments.duration_s > run.to_s THEN 'short_run'
+                OR run.from_s > segment.start_s
+                OR segment.start_s + segment.duration_s > run.to_s THEN 'short_run'
         END AS reason
-    FROM segments
+    FROM vitaldb.segment_v0 AS segment
     INNER JOIN vitaldb.normal_context_v0 AS run
-        ON segments.case_id = run.case_id
-        AND run.from_s < segments.start_s + segments.duration_s
-        AND run.to_s >= segments.start_s
-    WHERE segments.normal_row_no IS NOT NULL
+        ON segment.case_id = run.case_id
+        AND run.from_s < segment.start_s + segment.duration_s
+        AND run.to_s >= segment.start_s
+    WHERE segment.normal_row_no IS NOT NULL
 
     UNION ALL
     SELECT
-        segments.case_id
-        , segments.start_s
+        segment.case_id
+        , segment.start_s
         , 'exclusion' AS kind
         , 'normal' AS class
         , 'abnormal_rhythm' AS rule
@@ -114,10 +83,10 @@ WITH params AS (
         , rhythm.rhythm AS value
         , FALSE AS accepted
         , 'abnormal_rhythm' AS reason
-    FROM segments
+    FROM vitaldb.segment_v0 AS segment
     INNER JOIN vitaldb.segment_rhythm_v0 AS rhythm
-        ON segments.case_id = rhythm.case_id AND segments.start_s = rhythm.start_s
-    WHERE segments.normal_row_no IS NOT NULL AND rhythm.role = 'abnormal'
+        ON segment.case_id = rhythm.case_id AND segment.start_s = rhythm.start_s
+    WHERE segment.normal_row_no IS NOT NULL AND rhythm.role = 'abnormal'
 
     UNION ALL
     SELECT
@@ -132,13 +101,13 @@ WITH params AS (
         , NULL AS value
         , FALSE AS accepted
         , 'premature' AS reason
-    FROM segments
+    FROM vitaldb.segment_v0
     WHERE normal_row_no IS NOT NULL AND premature_row_no IS NOT NULL
 
     UNION ALL
     SELECT
-        segments.case_id
-        , segments.start_s
+        segment.case_id
+        , segment.start_s
         , 'exclusion' AS kind
         , 'any' AS class
         , 'gap' AS rule
@@ -148,28 +117,28 @@ WITH params AS (
         , NULL AS value
         , FALSE AS accepted
         , 'gap' AS reason
-    FROM segments
+    FROM vitaldb.segment_v0 AS segment
     INNER JOIN vitaldb.annotation_gap_v0 AS gap
-        ON segments.case_id = gap.case_id
-        AND segments.start_s < gap.to_s
-        AND segments.start_s + segments.duration_s > gap.from_s
+        ON segment.case_id = gap.case_id
+        AND segment.start_s < gap.to_s
+        AND segment.start_s + segment.duration_s > gap.from_s
 
     UNION ALL
     SELECT
-        segments.case_id
-        , segments.start_s
+        segment.case_id
+        , segment.start_s
         , 'exclusion' AS kind
         , 'any' AS class
         , 'no_beat' AS rule
         , 'segment' AS source
         , 0 AS source_no
-        , segments.beats AS rows_in
+        , segment.beats AS rows_in
         , NULL AS value
         , FALSE AS accepted
         , 'no_beat' AS reason
-    FROM segments
+    FROM vitaldb.segment_v0 AS segment
     CROSS JOIN params
-    WHERE segments.beats < params.min_beats
+    WHERE segment.beats < params.min_beats
 
     UNION ALL
     SELECT
@@ -184,7 +153,7 @@ WITH params AS (
         , NULL AS value
         , FALSE AS accepted
         , 'noise' AS reason
-    FROM segments
+    FROM vitaldb.segment_v0
     WHERE noise_row_no IS NOT NULL
 
     UNION ALL
@@ -200,8 +169,8 @@ WITH params AS (
         , NULL AS value
         , FALSE AS accepted
         , 'no_rhythm' AS reason
-    FROM segments
-    WHERE NOT has_rhythm
+    FROM vitaldb.segment_v0
+    WHERE rhythm_rows = 0
 
     UNION ALL
     SELECT

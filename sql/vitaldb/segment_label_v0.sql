@@ -28,25 +28,29 @@ WITH verdicts AS (
     GROUP BY evidence.case_id, evidence.start_s
 )
 
-, seen AS (
+, single AS (
     SELECT
         case_id
         , start_s
-        , string_agg(rhythm, '|' ORDER BY rhythm) AS rhythms_seen
-        , string_agg(CASE WHEN role = 'abnormal' THEN rhythm END, '|' ORDER BY rhythm) AS rhythms_abnormal
-        , string_agg(CASE WHEN role = 'normal' THEN rhythm END, '|' ORDER BY rhythm) AS rhythms_normal
+        , count(*) AS rhythms
+        , min(rhythm) AS seen
+        , min(CASE WHEN role = 'abnormal' THEN rhythm END) AS abnormal
+        , min(CASE WHEN role = 'normal' THEN rhythm END) AS normal
     FROM vitaldb.segment_rhythm_v0
     GROUP BY case_id, start_s
 )
 
-, beats AS (
+-- Few segments carry several rhythms, and a sorted string_agg over all is the dearest step there is.
+, several AS (
     SELECT
-        case_id
-        , start_s
-        , CAST(count(*) FILTER (WHERE is_beat) AS INTEGER) AS beats
-        , CAST(count(*) FILTER (WHERE is_premature) AS INTEGER) AS premature_beats
-    FROM vitaldb.annotation_v0
-    GROUP BY case_id, start_s
+        rhythm.case_id
+        , rhythm.start_s
+        , string_agg(rhythm.rhythm, '|' ORDER BY rhythm.rhythm) AS seen
+        , string_agg(CASE WHEN rhythm.role = 'abnormal' THEN rhythm.rhythm END, '|' ORDER BY rhythm.rhythm) AS abnormal
+    FROM vitaldb.segment_rhythm_v0 AS rhythm
+    INNER JOIN single ON rhythm.case_id = single.case_id AND rhythm.start_s = single.start_s
+    WHERE single.rhythms > 1
+    GROUP BY rhythm.case_id, rhythm.start_s
 )
 
 SELECT
@@ -63,15 +67,13 @@ SELECT
         ELSE reason.reason
     END AS reason
     , CASE
-        WHEN verdicts.is_abnormal THEN seen.rhythms_abnormal
-        WHEN verdicts.is_normal THEN seen.rhythms_normal
+        WHEN verdicts.is_abnormal THEN coalesce(several.abnormal, single.abnormal)
+        WHEN verdicts.is_normal THEN single.normal
     END AS rhythms
-    , seen.rhythms_seen
-    , coalesce(beats.beats, 0) AS beats
-    , coalesce(beats.premature_beats, 0) AS premature_beats
-    , coalesce(quality.flagged, FALSE) AS bad_signal_quality
-    , coalesce(quality.by_number, FALSE) AS bad_by_number
-    , coalesce(quality.in_sequence, FALSE) AS bad_in_sequence
+    , coalesce(several.seen, single.seen) AS rhythms_seen
+    , segment.beats
+    , segment.premature_beats
+    , segment.flagged_rows > 0 AS bad_signal_quality
     , CASE
         WHEN ecg.case_id IS NULL THEN 'not checked'
         WHEN ecg.accepted THEN 'present'
@@ -80,8 +82,6 @@ SELECT
 FROM vitaldb.segment_v0 AS segment
 LEFT JOIN verdicts ON segment.case_id = verdicts.case_id AND segment.start_s = verdicts.start_s
 LEFT JOIN map.vitaldb_reason AS reason ON verdicts.rank = reason.rank
-LEFT JOIN seen ON segment.case_id = seen.case_id AND segment.start_s = seen.start_s
-LEFT JOIN beats ON segment.case_id = beats.case_id AND segment.start_s = beats.start_s
-LEFT JOIN vitaldb.signal_quality_v0 AS quality
-    ON segment.case_id = quality.case_id AND segment.start_s = quality.start_s
+LEFT JOIN single ON segment.case_id = single.case_id AND segment.start_s = single.start_s
+LEFT JOIN several ON segment.case_id = several.case_id AND segment.start_s = several.start_s
 LEFT JOIN vitaldb.missing_ecg_v0 AS ecg ON segment.case_id = ecg.case_id AND segment.start_s = ecg.start_s

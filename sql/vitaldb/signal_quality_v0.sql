@@ -13,18 +13,7 @@
 -- Chosen: the rows' flag. On scored segments of the real files it equals the pairing by number (1,741 abnormal,
 -- 2,107 normal); pairing in sequence would flag 1,766 and 2,178.
 
-WITH flags AS (
-    SELECT
-        case_id
-        , start_s
-        , min(row_no) AS first_row_no
-        , count(*) AS flagged_rows
-    FROM vitaldb.annotation_v0
-    WHERE bad_signal_quality
-    GROUP BY case_id, start_s
-)
-
-, touches AS (
+WITH touches AS (
     SELECT
         segment.case_id
         , segment.start_s
@@ -40,12 +29,13 @@ WITH flags AS (
 )
 
 SELECT
-    coalesce(flags.case_id, touches.case_id) AS case_id
-    , coalesce(flags.start_s, touches.start_s) AS start_s
-    , flags.first_row_no
-    , coalesce(flags.flagged_rows, 0) AS flagged_rows
-    , flags.flagged_rows IS NOT NULL AS flagged
+    segment.case_id
+    , segment.start_s
+    , segment.flagged_row_no
+    , segment.flagged_rows
+    , segment.flagged_rows > 0 AS flagged
     , coalesce(touches.by_number, FALSE) AS by_number
     , coalesce(touches.in_sequence, FALSE) AS in_sequence
-FROM flags
-FULL OUTER JOIN touches ON flags.case_id = touches.case_id AND flags.start_s = touches.start_s
+FROM vitaldb.segment_v0 AS segment
+LEFT JOIN touches ON segment.case_id = touches.case_id AND segment.start_s = touches.start_s
+WHERE segment.flagged_rows > 0 OR touches.case_id IS NOT NULL

@@ -1,0 +1,69 @@
+"""What a view's rows depend on, as digests.
+
+The *rule* fingerprint covers the SQL of the view and of all its ancestors, and every map and split they read:
+it is what `release` locks. The *build* fingerprint adds the raw data and the engine: when it has not moved,
+the Parquet file need not be built again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+import duckdb
+
+from warehouse.database import Input
+from warehouse.maps import map_digest
+from warehouse.splits import declaration
+from warehouse.views import Catalog, View
+
+
+def rule_digest(name: str) -> str | None:
+    """The digest of a map or a split by its name in SQL; None for a raw table."""
+    kind, _, stem = name.partition(".")
+    if kind == "map":
+        return map_digest(stem)
+    if kind == "split":
+        return declaration(stem)["sha256"]
+    return None
+
+
+def rule_fingerprints(catalog: Catalog) -> dict[str, str]:
+    """The rule fingerprint of every view, by name."""
+    found: dict[str, str] = {}
+    for view in catalog.values():
+        parts = [view.sql_fingerprint]
+        for name in view.reads:
+            digest = found[name] if name in catalog else rule_digest(name)
+            parts.append(f"{name}={digest or 'raw'}")
+        found[view.name] = _digest(parts)
+    return found
+
+
+def build_fingerprints(catalog: Catalog, present: Mapping[str, Input]) -> dict[str, str]:
+    """The build fingerprint of every view whose inputs are there, by name."""
+    found: dict[str, str] = {}
+    for view in catalog.values():
+        if not all(name in found or name in present for name in view.reads):
+            continue
+        parts = [duckdb.__version__, view.sql_fingerprint, ",".join(view.grain)]
+        parts += [f"{name}={found[name] if name in found else present[name].digest}" for name in view.reads]
+        found[view.name] = _digest(parts)
+    return found
+
+
+def lineage_digests(catalog: Catalog, view: View) -> dict[str, dict[str, str]]:
+    """What a score is tied to: rule fingerprints of the lineage, maps and splits by name."""
+    rules = rule_fingerprints(catalog)
+    lineage = catalog.lineage([view.name])
+    names = sorted({name for member in lineage for name in catalog.inputs(member)})
+    digests = {name: rule_digest(name) for name in names}
+    return {
+        "views": {member.name: rules[member.name] for member in lineage},
+        "maps": {name: digest for name, digest in digests.items() if name.startswith("map.")},
+        "splits": {name: digest for name, digest in digests.items() if name.startswith("split.")},
+    }
+
+
+def _digest(parts: list[str]) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()

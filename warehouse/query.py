@@ -1,0 +1,55 @@
+"""Reading the warehouse: a connection with every view, and the locked one behind ``sql``."""
+
+from __future__ import annotations
+
+import duckdb
+
+from warehouse.database import define, define_aliases, inputs
+from warehouse.errors import HomeError, UsageError
+from warehouse.home import Home
+from warehouse.materialize import built_file, read_manifest
+from warehouse.views import Catalog
+
+
+def connect(home: Home, *, catalog: Catalog | None = None) -> duckdb.DuckDBPyConnection:
+    """An in-memory database with the inputs, the built views and everything that is computable from them.
+
+    Nothing is written, so a home on a read-only disk will do. Raises HomeError when nothing is loaded.
+    """
+    catalog = catalog or Catalog.read()
+    present = inputs(home)
+    if not any(name.startswith("raw_") for name in present):
+        raise HomeError(f"{home.path}: found no loaded data set; expected one", "run `load DATASET SOURCE` first")
+    con = duckdb.connect()
+    created = define(con, present, list(catalog.values()), built_file(home, read_manifest(home)["views"]))
+    define_aliases(con, catalog, created)
+    return con
+
+
+def select(home: Home, text: str) -> duckdb.DuckDBPyConnection:
+    """Run one SELECT with external access off and the configuration locked; fetch from what comes back.
+
+    Files can be read below the data home and nowhere else; nothing can be written or attached. Raises
+    UsageError for anything but one SELECT, and with DuckDB's words when the query fails.
+    """
+    con = connect(home)
+    try:
+        statements = con.extract_statements(text)
+    except duckdb.Error as error:
+        raise UsageError(f"found a query that DuckDB cannot parse: {error}") from error
+    kinds = [statement.type.name for statement in statements]
+    if kinds != ["SELECT"]:
+        raise UsageError(
+            f"found {' and '.join(kinds) or 'no statement'}; expected one SELECT",
+            "`sql` only reads; open data/built/*.parquet or data/leadhouse.duckdb in your own session to do more",
+        )
+    places = {str(home.raw), str(home.built), str(home.raw.resolve()), str(home.built.resolve())}
+    listed = ", ".join("'" + place.replace("'", "''") + "/'" for place in sorted(places))
+    con.execute("SET temp_directory = ''")
+    con.execute(f"SET allowed_directories = [{listed}]")
+    con.execute("SET enable_external_access = false")
+    con.execute("SET lock_configuration = true")
+    try:
+        return con.execute(text)
+    except duckdb.Error as error:
+        raise UsageError(f"the query fails: {error}") from error
