@@ -17,8 +17,8 @@ from warehouse.synthetic.words import Words
 HZ = 500
 MARGIN_S = 15
 """The recording holds signal this long before the first row and after the last."""
-LSB_MV = 1 / 256
-"""A converter's step; exact in float32, so that files stay small."""
+LSB_MV = 0.009875
+"""The step of the converter in VitalDB lead II, as a real 60 s fragment of it shows."""
 FLOOR_NOISE_MV = 0.012
 BAD_NOISE_MV = 0.13
 """RMS inside a flagged stretch: ugly, and beats can still be seen."""
@@ -70,7 +70,7 @@ def lead_ii(beats: Beats, stretches: list[Stretch], words: Words, rng: np.random
         2 * np.pi * (drift * time + rng.random())
     )
 
-    samples = np.round(samples / LSB_MV).astype(np.float32) * np.float32(LSB_MV)
+    samples = np.round(samples / LSB_MV).astype(np.float32) * np.float32(LSB_MV) + 0
     for stretch in stretches:
         span = _span(stretch, begin, n)
         if stretch.kind == "missing":
