@@ -169,8 +169,12 @@ def categories(
     return Categories(names, tuple(declared.get(name) for name in names), member)
 
 
-def share_flagged(cats: Categories, score: np.ndarray, threshold: float = 0.5) -> list[dict]:
-    """One dict a category: its name, which label it stands for, rows, flagged rows and their share.
+def share_flagged(
+    cats: Categories, score: np.ndarray, groups: Sequence | np.ndarray, threshold: float = 0.5
+) -> list[dict]:
+    """One dict a category: its name, which label it stands for, rows, their groups, flagged rows, share.
+
+    `groups` (n,) are those that the bootstrap draws: an interval over very few of them says little.
 
     The share is the sensitivity for a category of the positives, the false-positive rate for one of the
     negatives; None with a reason for a category without rows.
@@ -185,6 +189,7 @@ def share_flagged(cats: Categories, score: np.ndarray, threshold: float = 0.5) -
                 "name": name,
                 "positive": cats.positive[j],
                 "rows": rows,
+                "groups": len(set(np.asarray(groups)[cats.member[:, j]].tolist())),
                 "flagged": hits,
                 "value": hits / rows if rows else None,
                 "reason": None if rows else NO_ROWS,

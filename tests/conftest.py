@@ -8,8 +8,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of facts and golden values, which is no part of the repository: beside the checkout, or where
-    $LEADHOUSE_SHARED says."""
+    """Facts and golden values, no part of the repository: beside the checkout, or $LEADHOUSE_SHARED."""
     folder = Path(os.environ.get("LEADHOUSE_SHARED") or Path(__file__).parents[2] / "shared")
     if not folder.is_dir():
         pytest.skip(f"no shared folder at {folder}; set LEADHOUSE_SHARED to run this test")

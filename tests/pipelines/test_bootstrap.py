@@ -50,7 +50,7 @@ def test_limits_equal_the_golden(shared):
 
 
 def slow(y, score, groups, n, seed, threshold=0.5):
-    """The same contract written out: rows repeated, scikit-learn called, NaN where the rule says undefined."""
+    """The same contract written out: rows repeated, scikit-learn called, NaN where undefined."""
     names = sorted(set(groups))
     rng = np.random.default_rng(seed)
     values = {name: [] for name in METRICS}

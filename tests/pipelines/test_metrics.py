@@ -97,15 +97,18 @@ def test_an_unknown_metric_is_the_specs_fault():
 def test_a_row_counts_in_every_category_of_its_own_label():
     y = np.array([1, 1, 0, 0, 1])
     cats = categories(["red", "blue|red", "plain", "plain", "plain|red"], y, {"red": True, "plain": False})
-    table = {row["name"]: row for row in share_flagged(cats, np.array([0.9, 0.1, 0.8, 0.2, 0.7]))}
+    table = {
+        row["name"]: row for row in share_flagged(cats, np.array([0.9, 0.1, 0.8, 0.2, 0.7]), [7, 7, 8, 8, 9])
+    }
     assert [*table] == ["red", "plain", "blue"]
     assert (table["red"]["rows"], table["red"]["flagged"], table["red"]["value"]) == (3, 2, 2 / 3)
     assert (table["plain"]["rows"], table["plain"]["value"]) == (2, 0.5)
+    assert [row["groups"] for row in table.values()] == [2, 1, 1]
     assert (table["blue"]["rows"], table["blue"]["positive"]) == (1, None)
 
 
 def test_a_declared_category_without_rows_is_undefined():
     cats = categories([None, "red"], np.array([0, 1]), {"green": True, "red": True})
-    green, red = share_flagged(cats, np.array([0.9, 0.9]))
+    green, red = share_flagged(cats, np.array([0.9, 0.9]), ["a", "b"])
     assert (green["value"], green["reason"]) == (None, metrics.NO_ROWS)
     assert red["value"] == 1.0

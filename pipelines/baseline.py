@@ -1,0 +1,170 @@
+"""Baselines: predictions by name, written like anybody's submission.
+
+================  ==================================================================================
+prior             the prevalence in the train part for every instance: what a score must beat
+rr-annotated      logistic regression on RR intervals between *annotated* beats. A reference, no model
+                  of a signal: an anaesthesiologist placed the beats. It reads their times alone,
+                  neither beat types nor rhythms
+rr-detected       the same on R peaks that `load --signals` detected
+================  ==================================================================================
+
+All are fitted on the train part's scored instances that are not left out, and predict every instance of the
+part asked for, scored or not.
+"""
+
+from __future__ import annotations
+
+import io
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from pipelines.rr import segment_features
+from pipelines.score import MADE_BY
+from pipelines.submission import counting_rows
+from warehouse.errors import HomeError, InputError, UsageError
+from warehouse.home import Home, sync, writing
+
+if TYPE_CHECKING:
+    from warehouse.task import TaskData
+
+BEATS = {
+    "rr-annotated": """
+        SELECT case_id, time_s FROM vitaldb.annotation_v0 WHERE is_beat ORDER BY case_id, time_s, row_no
+    """,
+    "rr-detected": """
+        SELECT case_id, sample / hz AS time_s FROM raw_vitaldb.detected_peak ORDER BY case_id, sample
+    """,
+}
+
+
+def write_baseline(home: Home, task: str, name: str, part: str = "test", out: Path | None = None) -> Path:
+    """Fit baseline `name` and write its predictions as Parquet; returns the file.
+
+    `out` is the file to write, ``predictions/<slug>_v<N>/<name>-<part>.parquet`` in the home where None.
+    UsageError for an unknown name or part, HomeError where its input is not loaded, InputError when the
+    train part cannot be fitted.
+    """
+    from warehouse.task import read_task
+
+    if name not in BASELINES:
+        raise UsageError(f"found no baseline {name!r}; expected one of: {', '.join(BASELINES)}")
+    data = read_task(home, task)
+    counting_rows(data.instances, part)
+    train = counting_rows(data.instances, "train")
+    if not len(train):
+        raise InputError(f"{data.spec.name}: found no scored instance in part train; expected some to fit on")
+    rows = np.flatnonzero((data.instances["part"] == part).fill_null(False).to_numpy())
+    scores = BASELINES[name](home, data, train, rows)
+    columns = {label: scores[:, j] for j, label in enumerate(data.classes)}
+    frame = pl.DataFrame({"instance_id": data.instances["instance_id"].gather(rows), **columns})
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, statistics=False, metadata={MADE_BY: name})
+    path = out or home.path / "predictions" / data.spec.view.removeprefix("task.") / f"{name}-{part}.parquet"
+    with writing(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}")
+        try:
+            draft.write_bytes(buffer.getvalue())
+            sync(draft)
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+    return path
+
+
+def _prior(home: Home, task: TaskData, train: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Each class's prevalence among the train labels that are known, (len(rows), k)."""
+    known = ~np.isnan(task.targets[train])
+    if not known.any(axis=0).all():
+        raise InputError(f"{task.spec.name}: found a class without a known label in part train")
+    prevalence = np.nansum(task.targets[train], axis=0) / known.sum(axis=0)
+    return np.tile(prevalence, (len(rows), 1))
+
+
+def _rr(beats: str) -> Callable[..., np.ndarray]:
+    def predict(home: Home, task: TaskData, train: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        needed = np.union1d(train, rows)
+        frame = task.instances[needed]
+        gap_s = float(task.spec.data["segments"]["max_annotation_gap_s"])
+        features = segment_features(
+            frame["record_id"].cast(pl.String).to_numpy(),
+            frame["start_s"].cast(pl.Float64).to_numpy(),
+            frame["duration_s"].cast(pl.Float64).to_numpy(),
+            _beat_times(home, beats),
+            gap_s,
+        )
+        seed, name = int(task.spec.data["split"]["seed"]), task.spec.name
+        here, there = np.searchsorted(needed, train), np.searchsorted(needed, rows)
+        columns = [
+            _logistic(features[here], task.targets[train, j], features[there], seed, f"{name}, {label}")
+            for j, label in enumerate(task.classes)
+        ]
+        return np.stack(columns, axis=1)
+
+    return predict
+
+
+def _beat_times(home: Home, beats: str) -> Mapping[str, np.ndarray]:
+    """Beat times in seconds by record, ascending. HomeError where they are not loaded."""
+    import duckdb
+
+    from warehouse.query import connect
+
+    con = connect(home)
+    try:
+        found = con.execute(BEATS[beats]).fetchnumpy()
+    except duckdb.CatalogException as error:
+        found = {"case_id": np.empty(0), "time_s": np.empty(0)}
+        reason = str(error).splitlines()[0]
+    else:
+        reason = "the table has no rows"
+    finally:
+        con.close()
+    records, times = found["case_id"], np.asarray(found["time_s"], dtype=np.float64)
+    if not len(records):
+        step = "load the release with --signals DIR" if beats == "rr-detected" else "load the release"
+        raise HomeError(f"baseline {beats}: found no beats in {home.path} ({reason}); expected some", step)
+    first = np.flatnonzero(np.append(True, records[1:] != records[:-1]))
+    return {str(records[at]): part for at, part in zip(first, np.split(times, first[1:]), strict=True)}
+
+
+def _logistic(train: np.ndarray, y: np.ndarray, features: np.ndarray, seed: int, what: str) -> np.ndarray:
+    """Probability of the class (n,) from features (n, f).
+
+    A missing feature takes the train part's median and sets an indicator column of its own, so that the
+    absence itself can count; a feature that train never has is left out.
+    """
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    known = ~np.isnan(y)
+    classes = np.unique(y[known])
+    if len(classes) < 2:
+        raise InputError(
+            f"{what}: found one label alone in part train; expected both to fit on",
+            next_step="load more cases, or use the baseline prior",
+        )
+    used = ~np.isnan(train[known]).all(axis=0)
+    if not used.any():
+        raise InputError(f"{what}: found no interval between two beats in part train; expected some")
+    model = make_pipeline(
+        SimpleImputer(strategy="median", add_indicator=True),
+        StandardScaler(),
+        LogisticRegression(max_iter=2000, random_state=seed),
+    )
+    model.fit(train[known][:, used], y[known])
+    return model.predict_proba(features[:, used])[:, 1]
+
+
+BASELINES: dict[str, Callable[..., Any]] = {
+    "prior": _prior,
+    "rr-annotated": _rr("rr-annotated"),
+    "rr-detected": _rr("rr-detected"),
+}

@@ -1,0 +1,78 @@
+"""The leaderboard: the run records of a task in the order of its primary metric."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pipelines import runs
+from pipelines.metrics import LOWER_IS_BETTER
+from pipelines.submission import counting_rows
+from warehouse.errors import CheckFailed
+from warehouse.home import Home
+
+if TYPE_CHECKING:
+    from warehouse.task import TaskData
+
+
+def leaderboard(home: Home, task: str, part: str = "test") -> list[dict[str, Any]]:
+    """A dict per run of the task's part: best first, undefined after them, unreadable records last.
+
+    ``stale`` says what has changed since the run was scored (None: nothing): its number was measured on
+    other labels and does not compare with the others.
+    """
+    from warehouse.task import read_task
+
+    data = read_task(home, task)
+    present = {
+        "spec": data.spec.digest,
+        "view": data.fingerprint,
+        "inputs": data.inputs,
+        "labels": runs.labels_digest(data, counting_rows(data.instances, part)),
+    }
+    rows = [_row(home, run, data, part, present) for run in runs.run_names(home)]
+    sign = 1 if data.spec.data["metrics"]["primary"] in LOWER_IS_BETTER else -1
+
+    def order(row: Mapping[str, Any]) -> tuple:
+        value = row["value"]
+        return (
+            row["broken"] is not None,
+            value is None,
+            sign * (value or 0.0),
+            row["created_at"] or "",
+            row["run"],
+        )
+
+    return sorted((row for row in rows if row is not None), key=order)
+
+
+def _row(
+    home: Home, run: str, task: TaskData, part: str, present: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """A run's line; None for a run of another task or part."""
+    primary = task.spec.data["metrics"]["primary"]
+    empty = ("value", "lo", "hi", "reason", "rows", "groups", "made_by", "created_at", "stale", "broken")
+    line: dict[str, Any] = {"run": run, "metric": primary, **dict.fromkeys(empty)}
+    try:
+        record = runs.read_record(home.runs / run)
+        linked = record["links"]
+        if (linked["task"], linked["part"]) != (task.spec.name, part):
+            return None
+        content = (home.runs / run / runs.SCORE).read_bytes()
+        if runs.digest(content) != record["files"][runs.SCORE]:
+            return line | {"broken": f"{runs.SCORE} is not the one that was recorded"}
+        score = json.loads(content)
+    except (CheckFailed, OSError, KeyError, TypeError, ValueError) as error:
+        return line | {"broken": str(error).splitlines()[0]}
+    metric = score["metrics"][primary]
+    changed = [name for name, value in present.items() if linked[name] != value]
+    changed += [f"{name} (not materialized yet)" for name in task.stale]
+    return line | {
+        **{key: metric[key] for key in ("value", "lo", "hi", "reason")},
+        "rows": score["rows"]["used"],
+        "groups": score["groups"]["n"],
+        "made_by": record["made_by"],
+        "created_at": record["created_at"],
+        "stale": f"changed since: {', '.join(changed)}" if changed else None,
+    }

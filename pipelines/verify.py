@@ -1,0 +1,143 @@
+"""Does a stored score still hold? Each link of its record against the present, and the metrics once more."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from pipelines import runs
+from pipelines.evaluate import evaluate
+from pipelines.submission import counting_rows
+from warehouse.errors import CheckFailed
+from warehouse.home import Home
+
+if TYPE_CHECKING:
+    from warehouse.task import TaskData
+
+
+@dataclass(frozen=True)
+class Link:
+    """One thing that must be as the record says. `found` and `expected` are short texts."""
+
+    name: str
+    ok: bool
+    found: str | None = None
+    expected: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name}: {'ok' if self.ok else f'found {self.found}; expected {self.expected}'}"
+
+
+def verify_run(home: Home, run: str) -> dict[str, Any]:
+    """Check a run link by link.
+
+    Returns ``run``, ``ok``, ``links`` (each with name, ok, found, expected), ``broken`` (the first link that
+    is not ok, in words, or None) and ``packages`` (versions that differ from the record's: no link, but the
+    first place to look when a last digit differs). A broken file ends the list: nothing after it can be
+    checked. UsageError when there is no such run; HomeError when its task is not built.
+    """
+    folder = runs.run_folder(home, run)
+    found: list[Link] = []
+    packages: dict[str, list] = {}
+    try:
+        record = runs.read_record(folder)
+    except CheckFailed as error:
+        found.append(Link(runs.RUN, False, str(error), "a run record"))
+    else:
+        now = runs.package_versions()
+        packages = {k: [v, now.get(k)] for k, v in record["packages"].items() if now.get(k) != v}
+        for link in _links(home, run, record):
+            found.append(link)
+    broken = next((str(link) for link in found if not link.ok), None)
+    return {
+        "run": run,
+        "ok": broken is None,
+        "links": [asdict(link) for link in found],
+        "broken": broken,
+        "packages": packages,
+    }
+
+
+def _links(home: Home, run: str, record: Mapping[str, Any]) -> Iterator[Link]:
+    contents = {}
+    for name, known in record["files"].items():
+        try:
+            contents[name] = (home.runs / run / name).read_bytes()
+        except OSError as error:
+            yield Link(name, False, error.strerror or "no file", "the file that the record names")
+            continue
+        yield _same(name, runs.digest(contents[name]), known)
+    linked = record["links"]
+    yield _same("run.json (hash of its links)", runs.content_hash(linked), record["content"])
+    yield _same("run.json (name)", record["run"], run)
+    if set(contents) != set(record["files"]):
+        return
+
+    from warehouse.task import read_task
+
+    task = read_task(home, linked["task"])
+    yield _same("spec", task.spec.digest, linked["spec"])
+    yield _same("published spec", task.spec.published_digest, linked["published spec"])
+    yield from _nested("", task.inputs, linked["inputs"])
+    yield _same("task view", task.fingerprint, linked["view"])
+    changed = ", ".join(task.stale)
+    yield Link("build", not changed, f"rules that changed since: {changed}", "a build of the present rules")
+    rows = counting_rows(task.instances, linked["part"])
+    yield _same("labels", runs.labels_digest(task, rows), linked["labels"])
+    try:
+        scores = _stored_scores(task, rows, contents[runs.PREDICTIONS])
+        stored = json.loads(contents[runs.SCORE])
+    except (CheckFailed, ValueError, pl.exceptions.PolarsError) as error:
+        yield Link("metrics", False, str(error), "predictions of the instances that count, and their score")
+        return
+    n = linked["bootstrap"]["n"]
+    again = runs.links(task, rows, scores, linked["part"], n)
+    yield _same("predictions (values)", again["predictions"], linked["predictions"])
+    yield _same("draws", runs.dump(again["bootstrap"]), runs.dump(linked["bootstrap"]))
+    scored = json.loads(runs.dump(evaluate(task, rows, scores, linked["part"], n=n).score))
+    differ = next(_different(scored, stored), None)
+    yield Link("metrics", True) if differ is None else Link("metrics", False, *differ)
+
+
+def _stored_scores(task: TaskData, rows: np.ndarray, content: bytes) -> np.ndarray:
+    """The stored predictions (len(rows), k) in the order of the rows that count now."""
+    frame = pl.read_parquet(io.BytesIO(content))
+    keys = task.instances["instance_id"].gather(rows)
+    if frame.columns != ["instance_id", *task.classes]:
+        raise CheckFailed(f"columns {', '.join(frame.columns)} where the task has {', '.join(task.classes)}")
+    if not frame["instance_id"].equals(keys):
+        raise CheckFailed("predictions of other instances than those that count now")
+    return frame.drop("instance_id").to_numpy()
+
+
+def _same(name: str, found: Any, expected: Any) -> Link:
+    if found == expected:
+        return Link(name, True)
+    return Link(name, False, str(found), str(expected))
+
+
+def _nested(prefix: str, found: Any, expected: Any) -> Iterator[Link]:
+    """A link for each leaf of two trees of dictionaries, in the order of the record."""
+    if not isinstance(found, Mapping) or not isinstance(expected, Mapping):
+        yield _same(prefix, found, expected)
+        return
+    for key in [*expected, *(key for key in found if key not in expected)]:
+        yield from _nested(f"{prefix} {key}".strip(), found.get(key), expected.get(key))
+
+
+def _different(found: Any, expected: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """The places where two JSON values differ, as (found, expected)."""
+    if isinstance(found, dict) and isinstance(expected, dict):
+        for key in [*found, *(key for key in expected if key not in found)]:
+            yield from _different(found.get(key), expected.get(key), f"{path}.{key}".lstrip("."))
+    elif isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
+        for index, pair in enumerate(zip(found, expected, strict=True)):
+            yield from _different(*pair, f"{path}[{index}]")
+    elif found != expected or type(found) is not type(expected):
+        yield f"{path} = {found!r}", f"{path} = {expected!r}"
