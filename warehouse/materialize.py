@@ -37,6 +37,24 @@ class Build:
     skipped: list[str] = field(default_factory=list)
     manifest: dict = field(default_factory=dict)
 
+    def as_json(self) -> dict:
+        views = self.manifest["views"]
+        kept = ("file", "rows", "bytes", "sha256", "fingerprint", "rule")
+        return {
+            "built": self.built,
+            "kept": self.kept,
+            "skipped": self.skipped,
+            "views": {name: {key: entry[key] for key in kept} for name, entry in views.items()},
+        }
+
+    def as_text(self) -> str:
+        views = self.manifest["views"]
+        lines = [f"  built  {name:<44} {views[name]['rows']:>10,} rows" for name in self.built]
+        lines += [f"  kept   {name:<44} {views[name]['rows']:>10,} rows" for name in self.kept]
+        if self.skipped:
+            lines.append(f"not loaded, so left out: {', '.join(self.skipped)}")
+        return "\n".join(lines)
+
 
 def read_manifest(home: Home) -> dict:
     """The manifest of the present build, ``{"views": {}}`` where nothing is built."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from warehouse.errors import HomeError, RegistryError
 from warehouse.home import Home
 from warehouse.materialize import read_manifest, stale
-from warehouse.spec import Spec, find_spec
+from warehouse.spec import Spec, find_spec, specs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,6 +46,12 @@ def task_file(home: Home, spec: Spec) -> tuple[dict, str]:
             f"run `load {spec.data['dataset']} SOURCE`, then `materialize {spec.name}`",
         )
     return entry, str(home.built / entry["file"])
+
+
+def view_names(targets: tuple[str, ...]) -> list[str] | None:
+    """Tasks and views as the command line takes them → view names; None for no names at all."""
+    slugs = {spec.slug for spec in specs()}
+    return [find_spec(text).view if text.split("@")[0] in slugs else text for text in targets] or None
 
 
 def read_task(home: Home, task: str) -> TaskData:

@@ -50,6 +50,21 @@ class LoadReport:
         }
 
 
+    def as_text(self) -> str:
+        """The same for a terminal: tables, what is odd, notes; problems one a line."""
+        release = self.release
+        lines = [f"loaded {self.dataset}: {release.get('name') or 'a release the registry does not know'}"]
+        if release and not release["is_specified"]:
+            lines.append(f"  not the spec's release {release['specified']}: {release['note']}")
+        lines += [f"  {name:<14} {entry['rows']:>10,} rows" for name, entry in self.tables.items()]
+        if self.oddities:
+            lines.append("odd, and kept (all of it in _load.json):")
+        lines += [f"  {odd['count']:>7,} × {odd['what']}: {odd['handled']}" for odd in self.oddities]
+        lines += [f"note: {note}" for note in self.notes]
+        lines += [f"problem: {problem}" for problem in self.problems]
+        return "\n".join(lines)
+
+
 def write_table(folder: Path, name: str, table: pa.Table, report: LoadReport) -> None:
     """Write ``<folder>/<name>/<name>.parquet`` and enter it in the report."""
     target = folder / name / f"{name}.parquet"

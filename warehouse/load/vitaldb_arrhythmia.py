@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +20,7 @@ import pyarrow.compute as pc
 
 from warehouse import splits
 from warehouse.errors import InputError, Problem, UsageError
-from warehouse.home import Home, generation
+from warehouse.home import Home, generation, writing
 from warehouse.load import metadata_csv, raw
 from warehouse.load.annotation_csv import COLUMNS, NAME, AnnotationFile, read_annotation_file
 from warehouse.maps import map_rows
@@ -38,14 +41,18 @@ def load(
     *,
     subjects: Path | None = None,
     signals: Path | None = None,
+    download: bool = False,
+    base_url: str | None = None,
     workers: int = 1,
-    progress=None,
+    progress: bool = False,
 ) -> raw.LoadReport:
     """Load a release into ``home``.
 
     ``subjects``: a CSV with ``caseid`` and ``subjectid``; by default the one found beside the annotations, else
-    the columns of metadata.csv. ``signals``: a folder of ``<caseid>.vital``; without it, signals that were
-    loaded before stay. Raises InputError with every file and row that is wrong; the home then keeps what it has.
+    the columns of metadata.csv. ``signals``: a folder of ``<caseid>.vital``; ``download`` fetches into it (into
+    ``downloads/`` of the home when none is named) from ``base_url`` (the data-set card's). Without either, signals
+    that were loaded before stay. Raises InputError with every file and row that is wrong; the home then keeps
+    what it has.
     A case whose signal is broken is a problem in the report and costs only its signal.
     """
     if not source.is_dir():
@@ -75,7 +82,9 @@ def load(
     ]
     _oddities(files, annotation, report)
 
-    with home.writer(f"load {DATASET}"), generation(home.raw / DATASET) as folder:
+    if download:
+        signals = _download(home, list(paths), signals, base_url, workers, progress, report)
+    with home.writer(f"load {DATASET}"), writing(home.path), generation(home.raw / DATASET) as folder:
         before = home.raw / DATASET
         raw.write_table(folder, "annotation", annotation, report)
         raw.write_table(folder, "metadata", metadata, report)
@@ -254,7 +263,36 @@ def _split() -> pa.Table:
     )
 
 
-def _signals(folder: Path, before: Path, metadata: pa.Table, source: Path | None, workers: int, progress, report) -> None:
+def _download(
+    home: Home,
+    cases: list[int],
+    folder: Path | None,
+    base_url: str | None,
+    workers: int,
+    progress: bool,
+    report: raw.LoadReport,
+) -> Path:
+    from warehouse.load.download import download_cases
+
+    folder = folder or home.path / "downloads" / "vitaldb"
+    url = base_url or card()["signals_base_url"]
+    with writing(folder), _bar(len(cases), "download", progress) as step:
+        folder.mkdir(parents=True, exist_ok=True)
+        result = download_cases(cases, folder, base_url=url, workers=workers, progress=step)
+    report.problems += result.problems
+    report.notes.append(f"signals: {len(cases) - len(result.problems)} of {len(cases)} files from {url}")
+    return folder
+
+
+def _signals(
+    folder: Path,
+    before: Path,
+    metadata: pa.Table,
+    source: Path | None,
+    workers: int,
+    progress: bool,
+    report: raw.LoadReport,
+) -> None:
     from warehouse.load import vital
 
     if source is None and (before / "signal_case").is_dir():
@@ -266,14 +304,29 @@ def _signals(folder: Path, before: Path, metadata: pa.Table, source: Path | None
         vital.CaseWindow(row["case_id"], row["analysis_start_time_sec"], row["analysis_end_time_sec"])
         for row in metadata.to_pylist()
     ]
-    files = vital.find_signal_files(source) if source is not None else {}
-    result = vital.load_signals(
-        windows if source is not None else [], files, folder, workers=workers, progress=progress
-    )
-    report.problems += result.problems
-    report.notes += result.notes if source is not None else ["signals: none; missing ECG is not checked"]
+    if source is None:
+        vital.load_signals([], {}, folder)
+        report.notes.append("signals: none loaded; missing ECG and the clock are not checked")
+    else:
+        files = vital.find_signal_files(source)
+        with _bar(len(files), "signals", progress) as step:
+            result = vital.load_signals(windows, files, folder, workers=workers, progress=step)
+        report.problems += result.problems
+        report.notes += result.notes
     for name in SIGNAL_TABLES:
         raw.enter_table(folder, name, report)
+
+
+@contextmanager
+def _bar(length: int, label: str, shown: bool) -> Iterator[Callable[[int], object] | None]:
+    """A progress bar on stderr, or None when it is not wanted."""
+    if not shown:
+        yield None
+        return
+    import click
+
+    with click.progressbar(length=length, label=label, file=sys.stderr) as bar:
+        yield bar.update
 
 
 def _oddities(files: list[AnnotationFile], annotation: pa.Table, report: raw.LoadReport) -> None:

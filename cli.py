@@ -1,0 +1,260 @@
+"""The command line: one verb a command. Each parses, calls one function and prints."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from warehouse.errors import CheckFailed, LeadhouseError
+from warehouse.home import Home
+
+
+class Street(click.Group):
+    """Lists the verbs in the order of the street and turns our errors into a message and an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except LeadhouseError as error:
+            click.echo(f"leadhouse: {error}", err=True)
+            ctx.exit(error.exit_code)
+
+
+def verb(name: str, *, json: bool = False) -> Callable:
+    """A command that has ``--data`` and, when it reads, ``--json``."""
+
+    def decorate(function: Callable) -> click.Command:
+        if json:
+            function = click.option("--json", "json", is_flag=True, help="JSON alone on stdout.")(function)
+        function = click.option(
+            "--data",
+            "home",
+            metavar="DIR",
+            callback=lambda ctx, param, value: Home.resolve(value),
+            help="The data home; default $LEADHOUSE_DATA, else ./data.",
+        )(function)
+        return main.command(name)(function)
+
+    return decorate
+
+
+def print_json(value: object) -> None:
+    click.echo(json_module.dumps(value, ensure_ascii=False, allow_nan=False))
+
+
+def warn_stale(names: list[str] | tuple[str, ...]) -> None:
+    if names:
+        click.echo(f"note: {', '.join(names)} changed since this was built; run materialize", err=True)
+
+
+@click.group(cls=Street, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="leadhouse", message="leadhouse %(version)s")
+def main() -> None:
+    """Leadhouse, the ECG label warehouse: raw files to Parquet, label rules in SQL, scores on top.
+
+    TASK is slug@version; a bare slug means the newest. Exit codes: 0 fine; 1 a difference, a failed check or
+    rejected input; 2 wrong usage or environment.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")
+
+
+@verb("load", json=True)
+@click.argument("dataset")
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option("--subjects", type=click.Path(path_type=Path), help="CSV with caseid and subjectid.")
+@click.option("--signals", type=click.Path(path_type=Path), help="Folder of <caseid>.vital files.")
+@click.option("--download", is_flag=True, help="Fetch the cases' .vital files first; what is there is kept.")
+@click.option("--base-url", metavar="URL", help="Where --download fetches from; default: the data-set card's.")
+@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes for signals.")
+def load(dataset, source, subjects, signals, download, base_url, workers, home, json) -> None:
+    """Load a raw release from the folder SOURCE into Parquet.
+
+    Everything is checked before anything is written: input that breaks the contract is rejected with file and
+    row, and what was loaded before stays. DATASET is one of: vitaldb-arrhythmia.
+    """
+    from warehouse.load import loaders
+
+    report = loaders.load(
+        home,
+        dataset,
+        source,
+        subjects=subjects,
+        signals=signals,
+        download=download,
+        base_url=base_url,
+        workers=workers,
+        progress=not json,
+    )
+    print_json(report.as_json()) if json else click.echo(report.as_text())
+    if report.problems:
+        raise CheckFailed(f"{len(report.problems)} cases were not loaded whole; the rest is loaded", "see the list above")
+
+
+@verb("materialize", json=True)
+@click.argument("targets", metavar="[TASK or VIEW] …", nargs=-1)
+@click.option("--check", is_flag=True, help="Build beside the home, compare with the manifest, exit 1 on a difference.")
+def materialize(targets, check, home, json) -> None:
+    """Build stored views as Parquet files with a manifest; only what changed is built again.
+
+    Without a name: every view whose raw data is loaded.
+    """
+    from warehouse import materialize as stage
+    from warehouse.task import view_names
+
+    names = view_names(targets)
+    if check:
+        differences = stage.check(home, names)
+        print_json({"differences": differences}) if json else click.echo(
+            "\n".join(differences) or "no difference from the manifest"
+        )
+        if differences:
+            raise CheckFailed(f"{len(differences)} views differ from the manifest", "run materialize to build them")
+        return
+    build = stage.materialize(home, names)
+    print_json(build.as_json()) if json else click.echo(build.as_text())
+
+
+@verb("counts", json=True)
+@click.argument("task")
+@click.option("--by", metavar="COLUMN", help="A column of the task view or of <schema>.record.")
+def counts(task, by, home, json) -> None:
+    """Class counts of TASK per part."""
+    from warehouse.counts import count
+
+    result = count(home, task, by)
+    warn_stale(result.stale)
+    print_json(result.as_json()) if json else click.echo(result.as_text())
+
+
+@verb("sql", json=True)
+@click.argument("select")
+@click.option("--csv", "csv", is_flag=True, help="CSV instead of a table.")
+def sql(select, csv, home, json) -> None:
+    """Run one SELECT on every view, read-only: no file outside the data home, no write, no setting."""
+    from warehouse import query, table
+
+    result = query.select(home, select)
+    columns, rows = [column[0] for column in result.description], result.fetchall()
+    if json:
+        print_json(table.as_json(columns, rows))
+    elif csv:
+        click.echo(table.as_csv(columns, rows), nl=False)
+    else:
+        click.echo(table.as_text(columns, rows))
+
+
+@verb("views", json=True)
+def views(home, json) -> None:
+    """Every view: version, layer, status, whether it is built, fingerprint, parents."""
+    from warehouse.listing import COLUMNS, list_views
+    from warehouse.table import as_json, as_text
+
+    rows = list_views(home)
+    print_json(as_json(COLUMNS, rows)) if json else click.echo(as_text(COLUMNS, rows))
+
+
+@verb("audit", json=True)
+@click.argument("task", required=False)
+def audit(task, home, json) -> None:
+    """Run the queries that must return no rows, all or those behind TASK; exit 1 when one returns rows."""
+    from warehouse import audit as stage
+
+    findings = stage.audit(home, task)
+    print_json([finding.as_json() for finding in findings]) if json else click.echo(stage.as_text(findings))
+    failed = [finding.name for finding in findings if finding.count]
+    if failed:
+        raise CheckFailed(f"{len(failed)} of {len(findings)} audits return rows: {', '.join(failed)}")
+
+
+@verb("baseline", json=True)
+@click.argument("task")
+@click.argument("name")
+@click.option("--part", default="test", show_default=True, help="The part to predict.")
+@click.option("--out", type=click.Path(path_type=Path), help="The predictions file (Parquet).")
+def baseline(task, name, part, out, home, json) -> None:
+    """Write the predictions of a baseline: prior, rr-annotated or rr-detected."""
+    from pipelines.baseline import write_baseline
+
+    path = write_baseline(home, task, name, part=part, out=out)
+    print_json({"task": task, "baseline": name, "part": part, "file": str(path)}) if json else click.echo(path)
+
+
+@verb("score", json=True)
+@click.argument("task")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--against", metavar="FILE", help="A second submission or run: the paired difference with its interval.")
+@click.option("--part", default="test", show_default=True, help="The part to score.")
+@click.option("--name", help="A name for the run; default: from its content.")
+def score(task, file, against, part, name, home, json) -> None:
+    """Score the predictions in FILE (CSV or Parquet) and keep a run record."""
+    from pipelines.score import render_score, score_submission
+
+    result = score_submission(home, task, file, against=against, part=part, name=name)
+    print_json(result) if json else click.echo(render_score(result))
+
+
+@verb("leaderboard", json=True)
+@click.argument("task")
+@click.option("--part", default="test", show_default=True)
+def leaderboard(task, part, home, json) -> None:
+    """The runs of TASK, best first; those scored on other labels than today's are marked."""
+    from pipelines.leaderboard import leaderboard as stage
+    from pipelines.leaderboard import render_leaderboard
+
+    rows = stage(home, task, part)
+    print_json(rows) if json else click.echo(render_leaderboard(rows))
+
+
+@verb("verify", json=True)
+@click.argument("run")
+def verify(run, home, json) -> None:
+    """Score the stored predictions of RUN again and check every link to its labels; exit 1 at a broken one."""
+    from pipelines.verify import render_verification, verify_run
+
+    result = verify_run(home, run)
+    print_json(result) if json else click.echo(render_verification(result))
+    if not result["ok"]:
+        raise CheckFailed(f"{run}: the first broken link is {result['broken']}")
+
+
+@verb("release", json=True)
+@click.argument("view")
+def release(view, home, json) -> None:
+    """Lock the draft VIEW (schema.name@N) in registry/released.json when its lint, cases and audits pass."""
+    from warehouse.release import release as stage
+
+    lock = stage(home, view)
+    print_json(lock) if json else click.echo(f"{view} is released: rule {lock['rule'][:12]}")
+
+
+@verb("cite", json=True)
+@click.argument("task")
+def cite(task, home, json) -> None:
+    """Licence, citation and the exact versions of everything behind TASK."""
+    from warehouse import cite as stage
+
+    citation = stage.cite(home, task)
+    print_json(citation) if json else click.echo(stage.as_text(citation))
+
+
+@verb("demo")
+@click.option("--cases", type=click.IntRange(6), default=24, show_default=True)
+@click.option("--seconds", type=click.IntRange(120), default=240, show_default=True, help="Annotated length of a case.")
+@click.option("--seed", type=int, default=0, show_default=True)
+def demo(cases, seconds, seed, home) -> None:
+    """The whole street on a small synthetic release: load, label, count, predict, score, one HTML report."""
+    from pipelines.demo import run_demo
+
+    run_demo(home, cases=cases, seconds=seconds, seed=seed, invoke=lambda args: main.main(args, standalone_mode=False))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""``audit``: queries that must return no rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import duckdb
+
+from warehouse.home import Home
+from warehouse.materialize import read_manifest
+from warehouse.query import connect
+from warehouse.spec import find_spec
+from warehouse.views import Catalog
+
+SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One audit's outcome. ``rows`` holds the first ten rows, ``count`` how many there are; None: not run."""
+
+    name: str
+    what: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple, ...]
+    count: int | None
+    note: str | None = None
+
+    @property
+    def passed(self) -> bool:
+        return self.count == 0
+
+    def as_json(self) -> dict:
+        return {
+            "audit": self.name,
+            "what": self.what,
+            "rows": self.count,
+            "note": self.note,
+            "first": [dict(zip(self.columns, map(_plain, row), strict=True)) for row in self.rows],
+        }
+
+
+def audit(home: Home, task: str | None = None) -> list[Finding]:
+    """Run every audit view, or those that look at a task or at what it is made of.
+
+    Two audits come from the house itself and hold for every stored view: its grain is unique, its file has the
+    digest of the manifest. An audit whose inputs are not built is listed with a note and no count.
+    """
+    catalog = Catalog.read()
+    manifest = read_manifest(home)["views"]
+    con = connect(home, catalog=catalog)
+    wanted = [view for view in catalog.values() if view.layer == "audit"]
+    stored = [view for view in catalog.values() if view.name in manifest]
+    if task is not None:
+        lineage = {view.name for view in catalog.lineage([find_spec(task).view])}
+        wanted = [view for view in wanted if lineage & {parent.name for parent in catalog.parents(view)}]
+        stored = [view for view in stored if view.name in lineage]
+    findings = [_run(con, view.name, view.description.splitlines()[0], f"SELECT * FROM {view.name}") for view in wanted]
+    for view in stored:
+        keys = ", ".join(view.grain)
+        findings.append(
+            _run(
+                con,
+                f"{view.name}: grain",
+                f"rows that share {keys}",
+                f"SELECT {keys}, count(*) AS n FROM {view.name} GROUP BY {keys} HAVING count(*) > 1",
+            )
+        )
+    findings += _files(home, manifest, {view.name for view in stored})
+    return findings
+
+
+def as_text(findings: list[Finding]) -> str:
+    """One line an audit, the first rows of those that found something below it."""
+    from warehouse.table import as_text as table
+
+    lines = []
+    for finding in findings:
+        mark = "–" if finding.count is None else "✓" if finding.passed else "✗"
+        found = finding.note or f"{finding.count:,} rows"
+        lines.append(f"{mark} {finding.name}: {found}")
+        if finding.count:
+            lines.append(f"    {finding.what}")
+            lines += [f"    {line}" for line in table(finding.columns, finding.rows).splitlines()]
+    return "\n".join(lines)
+
+
+def _run(con: duckdb.DuckDBPyConnection, name: str, what: str, query: str) -> Finding:
+    try:
+        found = con.execute(query)
+    except duckdb.CatalogException:
+        return Finding(name, what, (), (), None, "not run: what it reads is not built")
+    columns = tuple(column[0] for column in found.description)
+    rows = found.fetchall()
+    return Finding(name, what, columns, tuple(rows[:SHOWN]), len(rows))
+
+
+def _files(home: Home, manifest: dict, names: set[str]) -> list[Finding]:
+    from warehouse.materialize import _sha256
+
+    changed = [
+        (name, manifest[name]["file"])
+        for name in sorted(names)
+        if _sha256(home.built / manifest[name]["file"]) != manifest[name]["sha256"]
+    ]
+    what = "Parquet files that are not the ones of the manifest"
+    return [Finding("built files", what, ("view", "file"), tuple(changed[:SHOWN]), len(changed))]
+
+
+def _plain(value: object) -> object:
+    return value if isinstance(value, int | float | str | bool | type(None)) else str(value)

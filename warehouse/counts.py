@@ -1,0 +1,138 @@
+"""``counts``: how many records and labels a task has in each part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import duckdb
+
+from warehouse.errors import UsageError
+from warehouse.home import Home
+from warehouse.materialize import stale
+from warehouse.query import connect
+from warehouse.spec import Spec, find_spec
+from warehouse.splits import declaration
+from warehouse.task import task_file
+from warehouse.views import Catalog
+
+PARTS = ("train", "validation", "test")
+NO_PART = "unassigned"
+"""The part of instances whose group is in no part (no subject known)."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Counts of a task; ``rows`` are (group value, part, records, left_out, scored, one count per class)."""
+
+    spec: Spec
+    column: str | None
+    rows: list[tuple]
+    stale: list[str]
+    note: str | None
+
+    def as_json(self) -> dict:
+        """``{"task", "parts": {part: {"records", "left_out", "scored", "classes"}}, "notes"}``.
+
+        With a column: ``by`` and ``groups`` (value → parts) in place of ``parts``.
+        """
+        if self.column is None:
+            return {"task": self.spec.name, "parts": self._parts(self.rows), "notes": self._notes()}
+        groups: dict[str, list[tuple]] = {}
+        for row in self.rows:
+            groups.setdefault("unknown" if row[0] is None else str(row[0]), []).append(row)
+        return {
+            "task": self.spec.name,
+            "by": self.column,
+            "groups": {value: {"parts": self._parts(rows)} for value, rows in groups.items()},
+            "notes": self._notes(),
+        }
+
+    def _notes(self) -> list[str]:
+        return [self.note] if self.note else []
+
+    def as_text(self) -> str:
+        """A table: one line a part, and a value of the column where one was asked for."""
+        from warehouse.table import as_text
+
+        head = ["part", "records", "left out", "scored", *self.spec.classes]
+        rows: list[tuple] = [row[1:] for row in self.rows]
+        if self.column is None:
+            rows.append(("total", *(sum(column) for column in list(zip(*rows, strict=True))[1:])))
+        else:
+            head.insert(0, self.column)
+            rows = [("unknown" if row[0] is None else row[0], *row[1:]) for row in self.rows]
+        return "\n".join([self.spec.name, as_text(head, rows), *(f"note: {note}" for note in self._notes())])
+
+    def _parts(self, rows: list[tuple]) -> dict:
+        return {
+            part: {
+                "records": records,
+                "left_out": left_out,
+                "scored": scored,
+                "classes": dict(zip(self.spec.classes, classes, strict=True)),
+            }
+            for _, part, records, left_out, scored, *classes in rows
+        }
+
+
+def count(home: Home, task: str, by: str | None = None) -> Counts:
+    """Count a built task.
+
+    ``records`` are the rows used in the part, ``left_out`` those that are not, ``scored`` and the classes the used
+    ones with a label. ``by`` is a column of the task view or of ``<schema>.record_v<N>``. Raises UsageError with
+    the list of columns when there is no such column, HomeError when the task is not built.
+    """
+    spec = find_spec(task)
+    _, path = task_file(home, spec)
+    con = duckdb.connect()
+    con.execute(f"CREATE VIEW task AS SELECT * FROM read_parquet('{path}')")
+    if by is None:
+        source, value = "task", "NULL"
+    elif by in (own := _columns(con, "task")):
+        source, value = "task", f'task."{by}"'
+    else:
+        con, source, value = _by_record(home, spec, path, by, own)
+    used = "task.left_out IS NULL"
+    classes = "".join(f', count(*) FILTER ({used} AND task."{name}")' for name in spec.classes)
+    rows = con.execute(
+        f"""
+        SELECT
+            CAST({value} AS VARCHAR)
+            , coalesce(task.part, '{NO_PART}')
+            , count(*) FILTER ({used})
+            , count(*) FILTER (NOT ({used}))
+            , count(*) FILTER ({used} AND task.scored)
+            {classes}
+        FROM {source}
+        GROUP BY ALL
+        """
+    ).fetchall()
+    order = {part: place for place, part in enumerate((*PARTS, NO_PART))}
+    rows.sort(key=lambda row: (row[0] is None, row[0] or "", order[row[1]]))
+    return Counts(spec, by, rows, stale(home, spec.view), split_note(spec))
+
+
+def split_note(spec: Spec) -> str | None:
+    """Where a task's split comes from, in a sentence; None for a spec that names no split."""
+    name = spec.data["split"].get("name")
+    return None if name is None else f"split {name}: {declaration(name)['origin']}"
+
+
+def _columns(con: duckdb.DuckDBPyConnection, table: str) -> list[str]:
+    return [row[0] for row in con.execute(f"DESCRIBE {table}").fetchall()]
+
+
+def _by_record(
+    home: Home, spec: Spec, path: str, by: str, own: list[str]
+) -> tuple[duckdb.DuckDBPyConnection, str, str]:
+    """A connection, the FROM clause and the expression to count by a column of the data set's record view."""
+    catalog = Catalog.read()
+    record = next((view for view in catalog.lineage([spec.view]) if view.stem == "record"), None)
+    con = connect(home, catalog=catalog)
+    con.execute(f"CREATE TEMP VIEW task AS SELECT * FROM read_parquet('{path}')")
+    theirs = _columns(con, record.name) if record else []
+    if record is None or by not in theirs:
+        listed = ", ".join(dict.fromkeys([*own, *theirs]))
+        raise UsageError(f"found no column {by!r} for {spec.name}; expected one of: {listed}")
+    (key,) = record.grain
+    return con, f"task LEFT JOIN {record.name} AS record ON task.record_id = record.{key}", f'record."{by}"'
