@@ -6,6 +6,7 @@ import csv
 import filecmp
 import io
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -150,7 +151,7 @@ def test_noise_rows_carry_no_beat_some_flagged_some_not(usual):
 def test_duplicate_stamps_of_a_marker_with_a_beat_and_of_identical_rows(usual):
     kinds = Counter()
     for rows in usual.values():
-        for one, other in zip(rows, rows[1:], strict=False):
+        for one, other in pairwise(rows):
             if one["time_second"] == other["time_second"]:
                 kinds["same" if one == other else "marker and beat"] += 1
     assert kinds["same"] == 1
@@ -159,7 +160,7 @@ def test_duplicate_stamps_of_a_marker_with_a_beat_and_of_identical_rows(usual):
 
 def test_gaps_over_ten_seconds_and_a_beat_exactly_on_the_grid(usual):
     stamps = {case_id: [float(row["time_second"]) for row in rows] for case_id, rows in usual.items()}
-    gaps = [b - a for each in stamps.values() for a, b in zip(each, each[1:], strict=False) if b - a > 10]
+    gaps = [b - a for each in stamps.values() for a, b in pairwise(each) if b - a > 10]
     assert len(gaps) == 2
     assert all(14 < gap < 18 for gap in gaps)
     assert any(stamp % 5 == 0 for each in stamps.values() for stamp in each)

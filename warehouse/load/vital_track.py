@@ -73,7 +73,7 @@ def read_track(path: Path, *, track: str = TRACK, hz: int = HZ) -> Recording:
     del content
     file = _open(path, [track] if has_times else None)
     if track not in file.trks:
-        _refuse_track(path, track, list(file.trks))
+        raise _absent(path, track)
     wave = file.trks[track]
     if wave.type != WAVE:
         raise _refused(path, f"{track} as a track of single values", "a wave")
@@ -146,13 +146,11 @@ def _open(path: Path, tracks: list[str] | None, *, header_only: bool = False):
     return file
 
 
-def _refuse_track(path: Path, track: str, alike: list[str]) -> None:
+def _absent(path: Path, track: str) -> InputError:
     present = sorted(_open(path, None, header_only=True).trks)
-    listed = ", ".join(present) or "no track at all"
+    alike = [name for name in present if name.endswith(track)]
+    found = f"no track {track!r} among {len(present)}: {', '.join(present)}"
     if alike:
-        found = f"no track {track!r}; {alike[0]!r} only ends alike"
-    else:
-        found = f"no track {track!r} among {len(present)}: {listed}"
-    raise _refused(
-        path, found, f"a track named exactly {track!r}", "leave the case out: its lead II is not there"
-    )
+        found += f"; {alike[0]!r} only ends alike"
+    expected = f"a track named exactly {track!r}"
+    return _refused(path, found, expected, "leave the case out: its lead II is not there")
