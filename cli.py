@@ -72,8 +72,12 @@ def main() -> None:
 @click.option("--subjects", type=click.Path(path_type=Path), help="CSV with caseid and subjectid.")
 @click.option("--signals", type=click.Path(path_type=Path), help="Folder of <caseid>.vital files.")
 @click.option("--download", is_flag=True, help="Fetch the cases' .vital files first; what is there is kept.")
-@click.option("--base-url", metavar="URL", help="Where --download fetches from; default: the data-set card's.")
-@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes for signals.")
+@click.option(
+    "--base-url", metavar="URL", help="Where --download fetches from; default: the data-set card's."
+)
+@click.option(
+    "--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes for signals."
+)
 def load(dataset, source, subjects, signals, download, base_url, workers, home, json) -> None:
     """Load a raw release from the folder SOURCE into Parquet.
 
@@ -95,12 +99,16 @@ def load(dataset, source, subjects, signals, download, base_url, workers, home, 
     )
     print_json(report.as_json()) if json else click.echo(report.as_text())
     if report.problems:
-        raise CheckFailed(f"{len(report.problems)} cases were not loaded whole; the rest is loaded", "see the list above")
+        raise CheckFailed(
+            f"{len(report.problems)} cases were not loaded whole; the rest is loaded", "see the list above"
+        )
 
 
 @verb("materialize", json=True)
 @click.argument("targets", metavar="[TASK or VIEW] …", nargs=-1)
-@click.option("--check", is_flag=True, help="Build beside the home, compare with the manifest, exit 1 on a difference.")
+@click.option(
+    "--check", is_flag=True, help="Build beside the home, compare with the manifest, exit 1 on a difference."
+)
 def materialize(targets, check, home, json) -> None:
     """Build stored views as Parquet files with a manifest; only what changed is built again.
 
@@ -116,7 +124,9 @@ def materialize(targets, check, home, json) -> None:
             "\n".join(differences) or "no difference from the manifest"
         )
         if differences:
-            raise CheckFailed(f"{len(differences)} views differ from the manifest", "run materialize to build them")
+            raise CheckFailed(
+                f"{len(differences)} views differ from the manifest", "run materialize to build them"
+            )
         return
     build = stage.materialize(home, names)
     print_json(build.as_json()) if json else click.echo(build.as_text())
@@ -184,13 +194,17 @@ def baseline(task, name, part, out, home, json) -> None:
     from pipelines.baseline import write_baseline
 
     path = write_baseline(home, task, name, part=part, out=out)
-    print_json({"task": task, "baseline": name, "part": part, "file": str(path)}) if json else click.echo(path)
+    print_json({"task": task, "baseline": name, "part": part, "file": str(path)}) if json else click.echo(
+        path
+    )
 
 
 @verb("score", json=True)
 @click.argument("task")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--against", metavar="FILE", help="A second submission or run: the paired difference with its interval.")
+@click.option(
+    "--against", metavar="FILE", help="A second submission or run: the paired difference with its interval."
+)
 @click.option("--part", default="test", show_default=True, help="The part to score.")
 @click.option("--name", help="A name for the run; default: from its content.")
 def score(task, file, against, part, name, home, json) -> None:
@@ -247,13 +261,21 @@ def cite(task, home, json) -> None:
 
 @verb("demo")
 @click.option("--cases", type=click.IntRange(6), default=24, show_default=True)
-@click.option("--seconds", type=click.IntRange(120), default=240, show_default=True, help="Annotated length of a case.")
+@click.option(
+    "--seconds", type=click.IntRange(120), default=240, show_default=True, help="Annotated length of a case."
+)
 @click.option("--seed", type=int, default=0, show_default=True)
 def demo(cases, seconds, seed, home) -> None:
     """The whole street on a small synthetic release: load, label, count, predict, score, one HTML report."""
     from pipelines.demo import run_demo
 
-    run_demo(home, cases=cases, seconds=seconds, seed=seed, invoke=lambda args: main.main(args, standalone_mode=False))
+    run_demo(
+        home,
+        cases=cases,
+        seconds=seconds,
+        seed=seed,
+        invoke=lambda args: main.main(args, standalone_mode=False),
+    )
 
 
 if __name__ == "__main__":

@@ -63,10 +63,10 @@ def _row(
         if runs.digest(content) != record["files"][runs.SCORE]:
             return line | {"broken": f"{runs.SCORE} is not the one that was recorded"}
         score = json.loads(content)
+        metric = score["metrics"][primary]
+        changed = [name for name, value in present.items() if linked[name] != value]
     except (CheckFailed, OSError, KeyError, TypeError, ValueError) as error:
         return line | {"broken": str(error).splitlines()[0]}
-    metric = score["metrics"][primary]
-    changed = [name for name, value in present.items() if linked[name] != value]
     changed += [f"{name} (not materialized yet)" for name in task.stale]
     return line | {
         **{key: metric[key] for key in ("value", "lo", "hi", "reason")},

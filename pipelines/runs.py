@@ -216,7 +216,8 @@ def read_record(folder: Path) -> dict[str, Any]:
     """A folder's ``run.json``. CheckFailed when it is missing or no record."""
     try:
         record = json.loads((folder / RUN).read_text(encoding="utf-8"))
-        if record.keys() >= {"run", "content", "links", "files", "made_by", "packages", "created_at"}:
+        needed = {"run", "content", "links", "files", "made_by", "packages", "created_at"}
+        if record.keys() >= needed and record["files"].keys() == {PREDICTIONS, SCORE}:
             return record
         reason = "keys are missing"
     except (OSError, ValueError, AttributeError) as error:

@@ -103,6 +103,10 @@ def _notes(task: TaskData, made: Submission) -> Iterator[str]:
         unchecked = int((seen == "not checked").sum())
         if unchecked:
             yield f"missing ECG was not checked for {unchecked:,} of {len(seen):,} rows (no signal loaded)"
+    if "clock" in task.instances.columns:
+        shifted = int((task.instances["clock"].gather(made.rows) == "beyond").sum())
+        if shifted:
+            yield f"{shifted:,} rows are of records whose annotation clock and waveform disagree (see `audit`)"
     if task.stale:
         yield f"the labels are older than {', '.join(task.stale)}: run `materialize`, then score again"
     if made.ignored:

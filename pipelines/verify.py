@@ -39,8 +39,8 @@ def verify_run(home: Home, run: str) -> dict[str, Any]:
 
     Returns ``run``, ``ok``, ``links`` (each with name, ok, found, expected), ``broken`` (the first link that
     is not ok, in words, or None) and ``packages`` (versions that differ from the record's: no link, but the
-    first place to look when a last digit differs). A broken file ends the list: nothing after it can be
-    checked. UsageError when there is no such run; HomeError when its task is not built.
+    first place to look when a last digit differs). A missing file or edited links end the list: what
+    comes after cannot be checked. UsageError when there is no such run; HomeError when its task is not built.
     """
     folder = runs.run_folder(home, run)
     found: list[Link] = []
@@ -76,7 +76,7 @@ def _links(home: Home, run: str, record: Mapping[str, Any]) -> Iterator[Link]:
     linked = record["links"]
     yield _same("run.json (hash of its links)", runs.content_hash(linked), record["content"])
     yield _same("run.json (name)", record["run"], run)
-    if set(contents) != set(record["files"]):
+    if set(contents) != set(record["files"]) or runs.content_hash(linked) != record["content"]:
         return
 
     from warehouse.task import read_task

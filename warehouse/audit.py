@@ -55,7 +55,10 @@ def audit(home: Home, task: str | None = None) -> list[Finding]:
         lineage = {view.name for view in catalog.lineage([find_spec(task).view])}
         wanted = [view for view in wanted if lineage & {parent.name for parent in catalog.parents(view)}]
         stored = [view for view in stored if view.name in lineage]
-    findings = [_run(con, view.name, view.description.splitlines()[0], f"SELECT * FROM {view.name}") for view in wanted]
+    findings = [
+        _run(con, view.name, view.description.splitlines()[0], f"SELECT * FROM {view.name}")
+        for view in wanted
+    ]
     for view in stored:
         keys = ", ".join(view.grain)
         findings.append(

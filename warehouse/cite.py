@@ -25,12 +25,20 @@ def cite(home: Home, task: str) -> dict:
     return {
         "task": spec.name,
         "title": spec.data.get("title"),
-        "spec": {"digest": spec.digest, "follows": spec.published_digest, "protocol": spec.data["protocol"]["source"]},
-        "dataset": {key: card.get(key) for key in ("title", "licence", "citation", "also_cite", "source_url")},
+        "spec": {
+            "digest": spec.digest,
+            "follows": spec.published_digest,
+            "protocol": spec.data["protocol"]["source"],
+        },
+        "dataset": {
+            key: card.get(key) for key in ("title", "licence", "citation", "also_cite", "source_url")
+        },
         "loaded": None
         if report is None
         else {"release": report["release"], "versions": report["versions"], "notes": report["notes"]},
-        "split": None if split is None else {key: declaration(split)[key] for key in ("name", "origin", "sha256")},
+        "split": None
+        if split is None
+        else {key: declaration(split)[key] for key in ("name", "origin", "sha256")},
         "rules": lineage,
     }
 
@@ -51,7 +59,9 @@ def as_text(citation: dict) -> str:
     else:
         release = loaded["release"]
         name = release["name"] or f"unknown release (digest {release['sha256'][:12]})"
-        whether = "the spec's release" if release["is_specified"] else f"not the spec's {release['specified']}"
+        whether = (
+            "the spec's release" if release["is_specified"] else f"not the spec's {release['specified']}"
+        )
         lines.append(f"  loaded    {name}; {whether}")
     if split is not None:
         lines.append(f"  split     {split['name']} {split['sha256'][:12]}: {split['origin']}")

@@ -78,7 +78,9 @@ def define(
             con.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM {_parquet(source.files)}")
         else:
             path = registry_path("maps", f"{name.split('.')[1]}.csv")
-            con.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM read_csv({_text(path)}, header = true)")
+            con.execute(
+                f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM read_csv({_text(path)}, header = true)"
+            )
     created: list[str] = []
     for view in views:
         file = stored_at(view) if view.stored else None
@@ -104,7 +106,9 @@ def define_view(con: duckdb.DuckDBPyConnection, view: View, file: Path | None) -
 
 
 def broken(view: View, error: Exception) -> RegistryError:
-    return RegistryError(f"{view.path}: DuckDB refuses the view: {error}", "mend the SELECT; `lint` may say more")
+    return RegistryError(
+        f"{view.path}: DuckDB refuses the view: {error}", "mend the SELECT; `lint` may say more"
+    )
 
 
 def define_aliases(con: duckdb.DuckDBPyConnection, catalog: Catalog, created: list[str]) -> None:

@@ -7,7 +7,7 @@
     ├── HomeError                  exit 2   the data home: read-only, full, locked, nothing loaded
     ├── RegistryError              exit 2   a view file, map, spec or split that breaks the house's own rules
     ├── InputError                 exit 1   data or a submission that breaks its contract (lists problems)
-    └── CheckFailed                exit 1   a difference, a failed audit, a broken link: the program works, the data does not
+    └── CheckFailed                exit 1   a difference, a failed audit, a broken link: the data is wrong, not we
 
 A message says where (file, row), what was found, what was expected and what to do next. Nothing is
 written before the input has been checked, so an error never costs what was already built.

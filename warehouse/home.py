@@ -15,7 +15,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,17 +73,9 @@ class Home:
                 note.write_text(f"`{verb}` (process {os.getpid()})")
                 yield
             finally:
-                with _suppressed():
+                with suppress(OSError):
                     note.unlink(missing_ok=True)
                 lock.release()
-
-
-@contextmanager
-def _suppressed() -> Iterator[None]:
-    try:
-        yield
-    except OSError:
-        pass
 
 
 @contextmanager
@@ -111,7 +103,8 @@ def _refusal(place: Path, code: int | None, text: str) -> HomeError:
     else:
         found, step = text, "check the disk and run the command again"
     return HomeError(
-        f"{place}: found {found}; expected a writable data home. What was complete before is still there", step
+        f"{place}: found {found}; expected a writable data home. What was complete before is still there",
+        step,
     )
 
 
@@ -189,4 +182,4 @@ def sweep(published: Path) -> None:
 
 
 def _is_current(folder: Path, published: Path) -> bool:
-    return published.is_symlink() and os.readlink(published) == folder.name
+    return published.is_symlink() and published.readlink().name == folder.name

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import tempfile
 import uuid
 from collections.abc import Callable
@@ -64,7 +63,9 @@ def read_manifest(home: Home) -> dict:
     except FileNotFoundError:
         return {"views": {}}
     except (OSError, ValueError) as error:
-        raise HomeError(f"{path}: found {error}; expected what `materialize` wrote", "run materialize again") from error
+        raise HomeError(
+            f"{path}: found {error}; expected what `materialize` wrote", "run materialize again"
+        ) from error
 
 
 def materialize(
@@ -106,7 +107,9 @@ def check(home: Home, names: list[str] | None = None, *, catalog: Catalog | None
                 f"{name}: built from another fingerprint{cause}; {old['rows']} rows then, {entry['rows']} now"
             )
         elif old["sha256"] != entry["sha256"]:
-            differences.append(f"{name}: the same inputs give other bytes ({old['rows']} and {entry['rows']} rows)")
+            differences.append(
+                f"{name}: the same inputs give other bytes ({old['rows']} and {entry['rows']} rows)"
+            )
         elif _sha256(home.built / old["file"]) != old["sha256"]:
             differences.append(f"{name}: {old['file']} is missing or was changed since it was built")
     if names is None:
@@ -164,7 +167,9 @@ def _plan(home: Home, catalog: Catalog, names: list[str] | None) -> _Plan:
     else:
         wanted = [view for view in catalog.values() if view.name in able]
     if not any(name.startswith("raw_") for name in present):
-        raise HomeError(f"{home.path}: found no loaded data set; expected one", "run `load DATASET SOURCE` first")
+        raise HomeError(
+            f"{home.path}: found no loaded data set; expected one", "run `load DATASET SOURCE` first"
+        )
     return _Plan(catalog, present, wanted, build_fingerprints(catalog, present))
 
 
@@ -182,7 +187,11 @@ def _build(home: Home, plan: _Plan, folder: Path, before: dict, threads: int | N
             continue
         target = folder / view.file
         old = before.get(view.name)
-        if old and old["fingerprint"] == plan.fingerprints[view.name] and _is_intact(home.built / old["file"], old):
+        if (
+            old
+            and old["fingerprint"] == plan.fingerprints[view.name]
+            and _is_intact(home.built / old["file"], old)
+        ):
             carry(home.built / old["file"], target)
             entry = old
             build.kept.append(view.name)
@@ -228,7 +237,8 @@ def _entry(con: duckdb.DuckDBPyConnection, plan: _Plan, view: View, target: Path
         "fingerprint": plan.fingerprints[view.name],
         "rule": rule,
         "reads": {
-            name: plan.fingerprints[name] if name in plan.catalog else plan.present[name].digest for name in view.reads
+            name: plan.fingerprints[name] if name in plan.catalog else plan.present[name].digest
+            for name in view.reads
         },
         "lineage": lineage_digests(plan.catalog, view),
         "files": {
@@ -253,7 +263,7 @@ def write_database(home: Home, catalog: Catalog) -> None:
         define_aliases(con, catalog, created)
         con.close()
         sync(draft)
-        os.replace(draft, home.database)
+        draft.replace(home.database)
     finally:
         draft.unlink(missing_ok=True)
         draft.with_name(f"{draft.name}.wal").unlink(missing_ok=True)

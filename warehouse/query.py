@@ -19,7 +19,9 @@ def connect(home: Home, *, catalog: Catalog | None = None) -> duckdb.DuckDBPyCon
     catalog = catalog or Catalog.read()
     present = inputs(home)
     if not any(name.startswith("raw_") for name in present):
-        raise HomeError(f"{home.path}: found no loaded data set; expected one", "run `load DATASET SOURCE` first")
+        raise HomeError(
+            f"{home.path}: found no loaded data set; expected one", "run `load DATASET SOURCE` first"
+        )
     con = duckdb.connect()
     created = define(con, present, list(catalog.values()), built_file(home, read_manifest(home)["views"]))
     define_aliases(con, catalog, created)

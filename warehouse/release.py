@@ -46,7 +46,9 @@ def moved(catalog: Catalog) -> list[str]:
         if view.status != "released":
             faults.append(f"{name}: released, but its header says {view.status}")
         if now["sql"] != lock["sql"]:
-            faults.append(f"{name}: its SQL changed after it was released; write {view.stem}_v{view.version + 1}.sql")
+            faults.append(
+                f"{name}: its SQL changed after it was released; write {view.stem}_v{view.version + 1}.sql"
+            )
         for kind in ("parents", "reads"):
             for part in sorted(set(now[kind]) | set(lock[kind])):
                 if now[kind].get(part) != lock[kind].get(part):
@@ -68,10 +70,14 @@ def release(home: Home, name: str) -> dict:
     catalog = Catalog.read()
     view = catalog.resolve(name)
     if view.name in released():
-        raise UsageError(f"{view.name} is released already", f"write {view.stem}_v{view.version + 1}.sql beside it")
+        raise UsageError(
+            f"{view.name} is released already", f"write {view.stem}_v{view.version + 1}.sql beside it"
+        )
     faults = lint_view(view)
     faults += [
-        f"its parent {parent.name} is a draft" for parent in catalog.parents(view) if parent.status != "released"
+        f"its parent {parent.name} is a draft"
+        for parent in catalog.parents(view)
+        if parent.status != "released"
     ]
     cases = project_root() / "tests" / "sql" / view.schema / f"{view.stem}_v{view.version}"
     if view.layer in CASES_EXPECTED and not any(cases.glob("*/expect.csv")):
@@ -91,12 +97,16 @@ def release(home: Home, name: str) -> dict:
 def _failed_audits(home: Home, catalog: Catalog, view: View) -> list[str]:
     from warehouse.audit import audit
 
-    looking = {other.name for other in catalog.values() if other.layer == "audit" and view in catalog.parents(other)}
+    looking = {
+        other.name for other in catalog.values() if other.layer == "audit" and view in catalog.parents(other)
+    }
     if not looking:
         return []
     found = [finding for finding in audit(home) if finding.name in looking]
     return [
-        f"audit {finding.name}: {finding.note or f'{finding.count} rows'}" for finding in found if not finding.passed
+        f"audit {finding.name}: {finding.note or f'{finding.count} rows'}"
+        for finding in found
+        if not finding.passed
     ]
 
 

@@ -88,7 +88,18 @@ def find_spec(task: str) -> Spec:
     return fitting[-1]
 
 
-_REQUIRED = ("slug", "version", "kind", "dataset", "classes", "label", "metrics", "split", "deviations", "protocol")
+_REQUIRED = (
+    "slug",
+    "version",
+    "kind",
+    "dataset",
+    "classes",
+    "label",
+    "metrics",
+    "split",
+    "deviations",
+    "protocol",
+)
 _KINDS = ("binary", "multilabel", "multiclass", "regression")
 
 

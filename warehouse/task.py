@@ -63,7 +63,9 @@ def read_task(home: Home, task: str) -> TaskData:
     frame = pl.read_parquet(path)
     missing = [name for name in (*CONTRACT, *spec.classes) if name not in frame.columns]
     if missing:
-        raise RegistryError(f"{spec.view}: found no column {', '.join(missing)}; expected the task contract's columns")
+        raise RegistryError(
+            f"{spec.view}: found no column {', '.join(missing)}; expected the task contract's columns"
+        )
     targets = frame.select(pl.col(name).cast(pl.Float64).fill_null(float("nan")) for name in spec.classes)
     return TaskData(
         spec=spec,

@@ -69,9 +69,13 @@ class View:
         try:
             tree = sqlglot.parse_one(self.sql, dialect="duckdb")
         except sqlglot.errors.ParseError as error:
-            raise RegistryError(f"{self.path}: found {error}; expected one SELECT that DuckDB takes") from error
+            raise RegistryError(
+                f"{self.path}: found {error}; expected one SELECT that DuckDB takes"
+            ) from error
         return tuple(
-            sorted({f"{table.db}.{table.name}" for table in tree.find_all(exp.Table) if table.db and table.name})
+            sorted(
+                {f"{table.db}.{table.name}" for table in tree.find_all(exp.Table) if table.db and table.name}
+            )
         )
 
     @cached_property
@@ -132,7 +136,9 @@ def read_view(path: Path) -> View:
     missing = [key for key in KEYS if not values.get(key)]
     if missing or not "".join(prose).strip():
         lacking = missing or ["a description"]
-        raise RegistryError(f"{path}: the header lacks {', '.join(lacking)}; expected all of {', '.join(KEYS)}")
+        raise RegistryError(
+            f"{path}: the header lacks {', '.join(lacking)}; expected all of {', '.join(KEYS)}"
+        )
     for key, allowed in (("layer", LAYERS), ("stored", ("yes", "no")), ("status", STATUSES)):
         if values[key] not in allowed:
             raise RegistryError(f"{path}: found {key}: {values[key]}; expected one of {', '.join(allowed)}")
@@ -214,7 +220,8 @@ class Catalog(Mapping[str, View]):
         if view is None:
             close = difflib.get_close_matches(name, [*self, *self.newest()], n=4, cutoff=0.4)
             raise UsageError(
-                f"found no view {text!r}; expected one of `views`" + (f", perhaps {', '.join(close)}" if close else "")
+                f"found no view {text!r}; expected one of `views`"
+                + (f", perhaps {', '.join(close)}" if close else "")
             )
         return view
 
@@ -228,7 +235,9 @@ def _ordered(views: dict[str, View]) -> dict[str, View]:
         if view.name in order:
             return
         if view.name in path:
-            raise RegistryError(f"{view.path}: found a circle {' → '.join([*path, view.name])}; expected none")
+            raise RegistryError(
+                f"{view.path}: found a circle {' → '.join([*path, view.name])}; expected none"
+            )
         path.append(view.name)
         for name in view.reads:
             parent = views.get(name)

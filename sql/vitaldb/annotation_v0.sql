@@ -29,7 +29,10 @@ WITH params AS (
         , annotation.beat_type
         , annotation.rhythm_label
         , annotation.bad_signal_quality
-        , CASE WHEN beat.kind = 'marker' THEN annotation.beat_type ELSE annotation.bad_signal_quality_label END AS marker
+        , CASE
+            WHEN beat.kind = 'marker' THEN annotation.beat_type
+            ELSE annotation.bad_signal_quality_label
+        END AS marker
         , coalesce(beat.kind = 'beat', FALSE) AS is_beat
         , coalesce(beat.kind = 'beat' AND beat.premature, FALSE) AS is_premature
     FROM raw_vitaldb.annotation

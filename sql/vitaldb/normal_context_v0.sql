@@ -4,7 +4,7 @@
 -- shard: case_id
 -- stored: yes
 -- status: draft
--- source: vitaldb-arrhythmia-abnormal@0, label.normal_context_s, segments.max_annotation_gap_s; deviation normal_context
+-- source: vitaldb-arrhythmia-abnormal@0, label.normal_context_s, segments.max_annotation_gap_s; dev. normal_context
 --
 -- Uninterrupted runs of normal sinus rhythm; accepted are those that last long enough to call a segment inside
 -- them normal. run_no is the row that begins the run.

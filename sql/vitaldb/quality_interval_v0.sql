@@ -79,7 +79,7 @@ WITH markers AS (
         blocks.case_id
         , 'sequence' AS pairing
         , blocks.marker_row_no
-        , CASE WHEN blocks.start_s IS NULL AND blocks.ends_before = 0 THEN extents.from_s ELSE blocks.start_s END AS from_s
+        , coalesce(blocks.start_s, CASE WHEN blocks.ends_before = 0 THEN extents.from_s END) AS from_s
         , coalesce(blocks.end_s, extents.to_s) AS to_s
         , CASE
             WHEN blocks.end_s IS NULL THEN 'to_s'

@@ -190,15 +190,19 @@ def test_an_edited_score(built, home, run):
 def test_an_edited_record(built, home, run):
     path = home.runs / run / runs.RUN
     edit(path, lambda r: r["links"].update(spec="0" * 12))
-    found = verify_run(home, run)
-    assert found["broken"].startswith("run.json (hash of its links): found ")
-    assert {"spec", "run.json (hash of its links)"} <= {
-        link["name"] for link in found["links"] if not link["ok"]
-    }
+    assert verify_run(home, run)["broken"].startswith("run.json (hash of its links): found ")
+    edit(path, lambda r: r["links"].pop("bootstrap"))
+    assert verify_run(home, run)["broken"].startswith("run.json (hash of its links): found ")
     edit(path, lambda r: r.update(run="another"))
     assert any(
         link["name"] == "run.json (name)" and not link["ok"] for link in verify_run(home, run)["links"]
     )
+
+
+def test_a_record_that_names_no_files(built, home, run):
+    edit(home.runs / run / runs.RUN, lambda r: r.update(files={}))
+    assert verify_run(home, run)["broken"].startswith("run.json: found ")
+    assert "keys are missing" in leaderboard(home, TASK)[0]["broken"]
 
 
 @pytest.mark.parametrize("name", runs.FILES)

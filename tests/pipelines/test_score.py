@@ -31,11 +31,13 @@ def test_the_numbers_are_those_of_the_rows_that_count(built, home, write):
 
 
 def test_notes_say_where_the_split_is_from_and_what_was_not_used(built, home, write, task):
-    ecg = pl.lit("not checked").alias("ecg")
-    built.change(instances=task.instances.with_columns(ecg), stale=("toy.segment_v0",))
+    beyond = pl.when(pl.col("record_id") == 1).then(pl.lit("beyond")).otherwise(pl.lit("within"))
+    instances = task.instances.with_columns(ecg=pl.lit("not checked"), clock=beyond)
+    built.change(instances=instances, stale=("toy.segment_v0",))
     notes = score_submission(home, TASK, write(keys=[*COUNTING, "2_10"], scores=[*GOOD, "?"]))["notes"]
     assert any("published membership is not available" in note for note in notes)
     assert any("not checked for 6 of 6" in note for note in notes)
+    assert any(note.startswith("2 rows are of records whose annotation clock") for note in notes)
     assert any("older than toy.segment_v0" in note for note in notes)
     assert any(note.endswith("1 left out") for note in notes)
 

@@ -27,7 +27,13 @@ NAME = re.compile(r"Annotation_file_(\d+)\.csv")
 BOM = b"\xef\xbb\xbf"
 
 LAYOUTS = {
-    ("time_second", "beat_type", "rhythm_label", "bad_signal_quality", "bad_signal_quality_label"): "standard",
+    (
+        "time_second",
+        "beat_type",
+        "rhythm_label",
+        "bad_signal_quality",
+        "bad_signal_quality_label",
+    ): "standard",
     ("caseid", "beat_type", "time_second", "rhythm_label", "bad_signal_quality"): "caseid",
     ("time_second", "beat_type", "rhythm_label", "bad_signal_quality_label", "bad_signal_quality"): "swapped",
 }
@@ -115,7 +121,10 @@ def _keeps_contract(table: pa.Table, case_id: int, text: bytes) -> bool:
         and bool(np.isfinite(times).all() and times[0] >= 0 and (np.diff(times) >= 0).all())
         and _all_in(table["rhythm_label"], map_column("vitaldb_rhythm", "spelling"))
         and _all_in(table["beat_type"], map_column("vitaldb_beat", "beat_type"))
-        and (labels is None or all(_MARKER.fullmatch(value) for value in pc.unique(labels).to_pylist() if value))
+        and (
+            labels is None
+            or all(_MARKER.fullmatch(value) for value in pc.unique(labels).to_pylist() if value)
+        )
         and ("caseid" not in table.column_names or _all_in(table["caseid"], _case_spellings(case_id)))
     )
 
@@ -135,7 +144,9 @@ def _encoding_problems(name: str, text: bytes) -> list[Problem]:
         try:
             line.decode("utf-8")
         except UnicodeDecodeError as error:
-            return [Problem(name, f"byte 0x{line[error.start]:02x}, which is not UTF-8", "UTF-8 text", number)]
+            return [
+                Problem(name, f"byte 0x{line[error.start]:02x}, which is not UTF-8", "UTF-8 text", number)
+            ]
     return [Problem(name, "a header that is not ASCII", "the column names in plain letters", 1)]
 
 

@@ -54,7 +54,11 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         if None in row or None in row.values():
             raise InputError(
                 f"{path.name}: rejected",
-                [Problem(path.name, "another number of fields than the header's", "as many", reader.line_num)],
+                [
+                    Problem(
+                        path.name, "another number of fields than the header's", "as many", reader.line_num
+                    )
+                ],
                 "the file looks half copied or edited: copy it again",
             )
         yield reader.line_num, row
@@ -82,14 +86,16 @@ def read_metadata(path: Path) -> pa.Table:
             if not all(map(math.isfinite, times)):
                 raise ValueError("a time that is not finite")
         except ValueError as error:
-            problems.append(Problem(path.name, str(error), "whole case_id and total_beats, times in s", number))
+            problems.append(
+                Problem(path.name, str(error), "whole case_id and total_beats, times in s", number)
+            )
             continue
         rows.append([case_id, *times, total, row["rhythm_classes"], path.name, number])
     return _table(rows, METADATA, path, problems)
 
 
 def read_clinical(path: Path, case_column: str = "caseid") -> pa.Table:
-    """VitalDB's clinical table after CLINICAL: ``caseid`` and ``subjectid`` are required, the rest is kept where present."""
+    """VitalDB's clinical table after CLINICAL: case and ``subjectid`` are required, the rest is kept where present."""
     names = header_of(path)
     _require(path, [case_column, "subjectid"])
     rows, problems = [], []
@@ -121,7 +127,9 @@ def _table(rows: list[list], schema: pa.Schema, path: Path, problems: list[Probl
             problems.append(Problem(path.name, f"case {row[0]} again", f"once (row {seen[row[0]]})", row[-1]))
         seen.setdefault(row[0], row[-1])
     if problems:
-        raise InputError(f"{path.name}: {len(problems)} rows rejected", problems, "mend the rows and load again")
+        raise InputError(
+            f"{path.name}: {len(problems)} rows rejected", problems, "mend the rows and load again"
+        )
     rows.sort(key=lambda row: row[0])
     columns = list(zip(*rows, strict=True)) or [[] for _ in schema]
     return pa.Table.from_arrays(

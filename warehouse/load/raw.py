@@ -49,7 +49,6 @@ class LoadReport:
             "sources": self.sources,
         }
 
-
     def as_text(self) -> str:
         """The same for a terminal: tables, what is odd, notes; problems one a line."""
         release = self.release
@@ -107,7 +106,9 @@ def read_report(home: Home, dataset: str) -> dict | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise HomeError(f"{path}: found {error}; expected what `load` wrote", f"load {dataset} again") from error
+        raise HomeError(
+            f"{path}: found {error}; expected what `load` wrote", f"load {dataset} again"
+        ) from error
 
 
 def loaded(home: Home) -> dict[str, dict]:

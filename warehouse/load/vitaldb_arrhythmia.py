@@ -102,7 +102,9 @@ def _annotation_paths(source: Path) -> dict[int, Path]:
     for path in sorted(source.rglob("Annotation_file_*.csv")):
         match = NAME.fullmatch(path.name)
         if match is None:
-            problems.append(Problem(str(path.relative_to(source)), "no case number", "Annotation_file_<case>.csv"))
+            problems.append(
+                Problem(str(path.relative_to(source)), "no case number", "Annotation_file_<case>.csv")
+            )
             continue
         case_id = int(match[1])
         if case_id in found:
@@ -158,7 +160,9 @@ def _match(files: list[AnnotationFile], metadata: pa.Table) -> None:
     for file in files:
         row = rows.pop(file.case_id, None)
         if row is None:
-            problems.append(Problem("metadata.csv", f"no row for case {file.case_id}", f"one, for {file.name}"))
+            problems.append(
+                Problem("metadata.csv", f"no row for case {file.case_id}", f"one, for {file.name}")
+            )
             continue
         times = file.table["time_second"]
         for column, found, expected in (
@@ -175,7 +179,9 @@ def _match(files: list[AnnotationFile], metadata: pa.Table) -> None:
     ]
     if problems:
         raise InputError(
-            "annotation files and metadata.csv disagree, nothing loaded", problems, "copy the release again, whole"
+            "annotation files and metadata.csv disagree, nothing loaded",
+            problems,
+            "copy the release again, whole",
         )
 
 
@@ -187,7 +193,8 @@ def _subjects(
     beside = [
         path
         for path in sorted(source.rglob("*.csv"))
-        if not path.name.startswith("Annotation_file_") and {"caseid", "subjectid"} <= set(metadata_csv.header_of(path))
+        if not path.name.startswith("Annotation_file_")
+        and {"caseid", "subjectid"} <= set(metadata_csv.header_of(path))
     ]
     if given is not None:
         path, column = given, "caseid"
@@ -216,13 +223,17 @@ def _subjects(
         if case_id not in known
     ]
     problems += [
-        Problem(path.name, f"subject {row['subject_id']}", f"{units['first']}..{units['last']}", row["row_no"])
+        Problem(
+            path.name, f"subject {row['subject_id']}", f"{units['first']}..{units['last']}", row["row_no"]
+        )
         for row in table.to_pylist()
         if not units["first"] <= row["subject_id"] <= units["last"]
     ]
     if problems:
         raise InputError(
-            f"{path.name}: subjects missing or unknown, nothing loaded", problems, "pass VitalDB's whole clinical table"
+            f"{path.name}: subjects missing or unknown, nothing loaded",
+            problems,
+            "pass VitalDB's whole clinical table",
         )
     report.notes.append(f"subjects: {path.name} ({table.num_rows} cases)")
     return table
@@ -233,7 +244,9 @@ def _stack(files: list[AnnotationFile]) -> pa.Table:
     for file in files:
         size = file.table.num_rows
         tables.append(
-            file.table.add_column(0, "case_id", pa.array(np.full(size, file.case_id, np.int32))).append_column(
+            file.table.add_column(
+                0, "case_id", pa.array(np.full(size, file.case_id, np.int32))
+            ).append_column(
                 "source_file", pa.DictionaryArray.from_arrays(np.zeros(size, np.int32), [file.name])
             )
         )
@@ -252,7 +265,9 @@ def _release(files: list[AnnotationFile]) -> dict:
         "commit": known["commit"] if known else None,
         "is_specified": bool(known and known["is_specified"]),
         "specified": specified,
-        "note": known["note"] if known else f"not a release that the registry knows; the spec names {specified}",
+        "note": known["note"]
+        if known
+        else f"not a release that the registry knows; the spec names {specified}",
     }
 
 
@@ -341,13 +356,17 @@ def _oddities(files: list[AnnotationFile], annotation: pa.Table, report: raw.Loa
     column = {name: annotation[name] for name in ("case_id", *COLUMNS)}
     old = [row["spelling"] for row in map_rows("vitaldb_rhythm") if row["spelling"] != row["rhythm"]]
     renamed = pc.is_in(column["rhythm_label"], pa.array(old, pa.string()))
-    report.odd("rhythm under an old name", pc.sum(renamed).as_py() or 0, handled="map.vitaldb_rhythm translates it")
+    report.odd(
+        "rhythm under an old name", pc.sum(renamed).as_py() or 0, handled="map.vitaldb_rhythm translates it"
+    )
     report.odd(
         "row without a rhythm",
         column["rhythm_label"].null_count,
         handled="ends a run of normal rhythm (vitaldb.normal_context_v0)",
     )
-    report.odd("row without a beat", column["beat_type"].null_count, handled="no beat (vitaldb.annotation_v0)")
+    report.odd(
+        "row without a beat", column["beat_type"].null_count, handled="no beat (vitaldb.annotation_v0)"
+    )
     markers = [row["beat_type"] for row in map_rows("vitaldb_beat") if row["kind"] == "marker"]
     misplaced = pc.is_in(column["beat_type"], pa.array(markers))
     report.odd(
@@ -383,7 +402,9 @@ def _unpaired_markers(annotation: pa.Table, begin: str) -> list[int]:
     )
     open_since: dict[int, bool] = {}
     odd = set()
-    for case_id, label in zip(rows["case_id"].to_pylist(), rows["bad_signal_quality_label"].to_pylist(), strict=True):
+    for case_id, label in zip(
+        rows["case_id"].to_pylist(), rows["bad_signal_quality_label"].to_pylist(), strict=True
+    ):
         begins = label.startswith(begin)
         if begins == open_since.get(case_id, False):
             odd.add(case_id)
