@@ -106,7 +106,7 @@ def _notes(task: TaskData, made: Submission) -> Iterator[str]:
     if "clock" in task.instances.columns:
         shifted = int((task.instances["clock"].gather(made.rows) == "beyond").sum())
         if shifted:
-            yield f"{shifted:,} rows are of records whose annotation clock and waveform disagree (see `audit`)"
+            yield f"{shifted:,} rows are of records whose annotation clock is off the waveform's (`audit`)"
     if task.stale:
         yield f"the labels are older than {', '.join(task.stale)}: run `materialize`, then score again"
     if made.ignored:
