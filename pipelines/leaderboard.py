@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pipelines import runs
@@ -76,3 +76,26 @@ def _row(
         "created_at": record["created_at"],
         "stale": f"changed since: {', '.join(changed)}" if changed else None,
     }
+
+
+def render_leaderboard(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The lines of `leaderboard` for a terminal."""
+    if not rows:
+        return "no runs yet: `score TASK FILE` keeps one"
+    lines = [f"  {rows[0]['metric']:>8}   95 % interval        rows / groups     made by, run, when"]
+    for row in rows:
+        who = row["made_by"] or {}
+        name = who.get("baseline") or who.get("file") or "-"
+        told = f"{name}, {row['run']}, {row['created_at'] or '-'}"
+        if row["broken"] is not None:
+            lines.append(f"  {'broken':>8}   {told}: {row['broken']}")
+            continue
+        value = "-" if row["value"] is None else f"{row['value']:.4f}"
+        limits = "-" if row["lo"] is None else f"{row['lo']:.4f} … {row['hi']:.4f}"
+        size = f"{row['rows']:,} / {row['groups']:,}"
+        lines.append(f"  {value:>8}   {limits:<18}   {size:<15}   {told}")
+        if row["reason"] is not None:
+            lines.append(f"  {'':>8}   undefined: {row['reason']}")
+        if row["stale"] is not None:
+            lines.append(f"  {'':>8}   stale, does not compare with the others; {row['stale']}")
+    return "\n".join(lines)

@@ -141,3 +141,16 @@ def _different(found: Any, expected: Any, path: str = "") -> Iterator[tuple[str,
             yield from _different(*pair, f"{path}[{index}]")
     elif found != expected or type(found) is not type(expected):
         yield f"{path} = {found!r}", f"{path} = {expected!r}"
+
+
+def render_verification(result: Mapping[str, Any]) -> str:
+    """The result of `verify_run` for a terminal: every link, and what may explain a broken one."""
+    lines = [f"run {result['run']}"]
+    for link in result["links"]:
+        lines.append(f"  {'ok    ' if link['ok'] else 'BROKEN'}  {link['name']}")
+        if not link["ok"]:
+            lines += [f"          found    {link['found']}", f"          expected {link['expected']}"]
+    for name, (then, now) in result["packages"].items():
+        lines.append(f"  note: scored with {name} {then}, checked with {now}")
+    lines.append("every link holds" if result["ok"] else f"first broken link: {result['broken']}")
+    return "\n".join(lines)

@@ -7,9 +7,9 @@ import pytest
 from toy import COUNTING, GOOD
 
 from pipelines import runs
-from pipelines.leaderboard import leaderboard
+from pipelines.leaderboard import leaderboard, render_leaderboard
 from pipelines.score import score_submission
-from pipelines.verify import verify_run
+from pipelines.verify import render_verification, verify_run
 from warehouse.errors import CheckFailed, HomeError, UsageError
 
 TASK = "toy-arrhythmia@0"
@@ -154,6 +154,9 @@ def test_a_whole_run_verifies(built, home, run):
     assert "splits vitaldb" in names
     assert names[-1] == "metrics"
     assert found["packages"] == {}
+    text = render_verification(found)
+    assert text.endswith("every link holds")
+    assert text.count("  ok  ") == len(names)
 
 
 def test_edited_predictions(built, home, run):
@@ -163,6 +166,7 @@ def test_edited_predictions(built, home, run):
     broken = verify_run(home, run)
     assert not broken["ok"]
     assert broken["broken"].startswith("predictions.parquet: found ")
+    assert render_verification(broken).endswith(f"first broken link: {broken['broken']}")
 
 
 def test_edited_predictions_with_a_matching_digest(built, home, run):
@@ -262,11 +266,16 @@ def test_other_packages_are_told_and_break_nothing(built, home, run):
     found = verify_run(home, run)
     assert found["ok"]
     assert found["packages"]["numpy"] == ["0.1", np.__version__]
+    assert f"scored with numpy 0.1, checked with {np.__version__}" in render_verification(found)
 
 
 def test_a_run_that_is_not_there(built, home, run):
     with pytest.raises(UsageError, match=f"no run 'absent'; expected one of: {run}"):
         verify_run(home, "absent")
+
+
+def run_in(line: str) -> bool:
+    return ".csv, " in line or "broken, " in line
 
 
 def test_leaderboard_order_and_marks(built, home, write, task):
@@ -287,6 +296,15 @@ def test_leaderboard_order_and_marks(built, home, write, task):
 
     built.change(fingerprint="e" * 64)
     fresh = score_submission(home, TASK, write())["run"]
+    text = render_leaderboard(leaderboard(home, TASK)).splitlines()
+    assert [line.split()[0] for line in text if run_in(line)] == [
+        "1.0000",
+        "0.7778",
+        "0.7778",
+        "0.0000",
+        "broken",
+    ]
+    assert sum("stale" in line for line in text) == 3
     marks = {line["run"]: line["stale"] for line in leaderboard(home, TASK)}
     assert marks[fresh] is None
     assert marks[good] == marks[best] == "changed since: view"
@@ -306,8 +324,10 @@ def test_leaderboard_puts_undefined_after_all_and_low_errors_first(built, home, 
     lines = {line["run"]: line for line in leaderboard(home, TASK)}
     assert [*lines].index(undefined) > [*lines].index(defined)
     assert lines[undefined]["reason"]
+    assert f"undefined: {lines[undefined]['reason']}" in render_leaderboard([*lines.values()])
     assert "labels" in lines[defined]["stale"]
 
 
 def test_an_empty_leaderboard(built, home):
     assert leaderboard(home, TASK) == []
+    assert "no runs yet" in render_leaderboard([])
