@@ -28,6 +28,8 @@ from warehouse.load.signal_facts import Runs, find_runs
 from warehouse.load.vital_tables import SignalWriter
 from warehouse.load.vital_track import HZ, TRACK, read_track
 
+POOL_PAYS_BYTES = 20_000_000
+"""Starting processes costs some 1.5 s, in which one process reads about this much."""
 GRID_S = 5
 MARGIN_S = 10
 
@@ -115,8 +117,8 @@ def load_signals(
 ) -> SignalReport:
     """Write the four tables as folders below ``out``; they are there, empty, even when nothing is loaded.
 
-    A case that fails costs only itself and stands in the report. ``workers`` processes read files; the bytes
-    written do not depend on their number. ``progress`` is called with 1 after each case.
+    A case that fails costs only itself and stands in the report. Up to ``workers`` processes read files; the
+    bytes written do not depend on their number. ``progress`` is called with 1 after each case.
     """
     report = SignalReport()
     annotated = {window.case_id for window in windows}
@@ -128,7 +130,7 @@ def load_signals(
         if window.case_id in files
     ]
     writing = SignalWriter(out, track=TRACK, loader=loader_name(), detector=detector_name())
-    with writing as writer, _mapper(workers, len(jobs)) as run:
+    with writing as writer, _mapper(workers, jobs) as run:
         for result in run(read_case, jobs):
             if isinstance(result, Problem):
                 report.problems.append(result)
@@ -185,9 +187,10 @@ def stored_span(window: CaseWindow, n_samples: int) -> tuple[int, int]:
 
 
 @contextmanager
-def _mapper(workers: int, jobs: int) -> Iterator[Callable]:
+def _mapper(workers: int, jobs: Sequence[tuple[CaseWindow, Path]]) -> Iterator[Callable]:
     """``map`` in this process, or over a pool that never holds more than a few cases per worker in memory."""
-    if min(workers, jobs) <= 1:
+    size = sum(path.stat().st_size for _, path in jobs if path.exists())
+    if min(workers, len(jobs)) <= 1 or size < POOL_PAYS_BYTES:
         yield map
         return
     from concurrent.futures import ProcessPoolExecutor
@@ -196,7 +199,7 @@ def _mapper(workers: int, jobs: int) -> Iterator[Callable]:
     context = get_context("forkserver")
     context.set_forkserver_preload(["vitaldb.utils", "sleepecg", __name__])
     with ExitStack() as stack:
-        pool = stack.enter_context(ProcessPoolExecutor(min(workers, jobs), mp_context=context))
+        pool = stack.enter_context(ProcessPoolExecutor(min(workers, len(jobs)), mp_context=context))
         stack.callback(pool.shutdown, wait=True, cancel_futures=True)
         yield lambda function, items: _in_batches(pool, function, items, 4 * workers)
 

@@ -1,0 +1,212 @@
+"""Fetch .vital files, over a line that may break at any byte.
+
+A file is written as ``<caseid>.vital.part`` and gets its name only when its gzip stream is whole, so whatever
+carries the final name can be loaded, and whatever was interrupted goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from warehouse.errors import InputError, Problem, UsageError
+from warehouse.load.vital_track import check_complete
+
+CONNECT_S, READ_S = 10, 30
+BACKOFF_S = 0.5
+"""The first pause; each further one is twice as long, up to :data:`LONGEST_PAUSE_S`, less up to a half by chance."""
+LONGEST_PAUSE_S = 60
+CHUNK = 1 << 16
+PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Answers that may be others in a minute; any other error is final."""
+
+
+@dataclass
+class DownloadReport:
+    """Case ids by what became of them; ``problems`` has a row for each that could not be fetched."""
+
+    fetched: list[int] = field(default_factory=list)
+    present: list[int] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+class _Stopped(Exception):
+    """The user stopped; parts stay."""
+
+
+class _Final(Exception):
+    """An answer that no retry will change."""
+
+
+class _Broken(Exception):
+    """An attempt that failed and may be tried again. ``pause_s``: what the server asked for."""
+
+    def __init__(self, what: str, pause_s: float = 0.0) -> None:
+        self.pause_s = pause_s
+        super().__init__(what)
+
+
+def download_cases(
+    case_ids: Iterable[int],
+    folder: Path,
+    *,
+    base_url: str,
+    workers: int = 4,
+    retries: int = 5,
+    progress: Callable[[int], object] | None = None,
+) -> DownloadReport:
+    """Fetch ``<base_url>/<caseid>.vital`` into ``folder``; a file that is there and whole is left alone.
+
+    ``retries`` counts attempts in a row that bring not one byte more; a line that drops every megabyte is
+    followed to the end. A case that fails stands in the report and the rest goes on. ``progress`` is called with
+    1 after each case. Raises UsageError for a URL that is none, and what the file system raises (a full disk
+    fails every case alike). After Ctrl-C the parts stay for the next call.
+    """
+    if not base_url.startswith(("http://", "https://")):
+        raise UsageError(f"found base URL {base_url!r}; expected one that begins with http:// or https://")
+    folder.mkdir(parents=True, exist_ok=True)
+    report = DownloadReport()
+    stop = threading.Event()
+    local = threading.local()
+
+    def fetch(case_id: int) -> str | Problem:
+        url = f"{base_url.rstrip('/')}/{case_id}.vital"
+        if not hasattr(local, "session"):
+            local.session = _session()
+        return _Case(case_id, url, folder / f"{case_id}.vital", local.session, stop).fetch(retries)
+
+    with ThreadPoolExecutor(workers, thread_name_prefix="download") as pool:
+        waiting = {pool.submit(fetch, case_id): case_id for case_id in dict.fromkeys(case_ids)}
+        try:
+            outcomes = {}
+            for future in as_completed(waiting):
+                outcomes[waiting[future]] = future.result()
+                if progress is not None:
+                    progress(1)
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    for case_id, outcome in sorted(outcomes.items()):
+        if isinstance(outcome, Problem):
+            report.problems.append(outcome)
+        else:
+            getattr(report, outcome).append(case_id)
+    return report
+
+
+def _session():
+    import requests
+
+    session = requests.Session()
+    session.headers["Accept-Encoding"] = "identity"
+    return session
+
+
+class _Case:
+    """One file on its way."""
+
+    def __init__(self, case_id: int, url: str, target: Path, session, stop: threading.Event) -> None:
+        self.case_id, self.url, self.target = case_id, url, target
+        self.part = target.with_name(f"{target.name}.part")
+        self.session, self.stop = session, stop
+
+    def fetch(self, retries: int) -> str | Problem:
+        if self.target.exists() and _is_whole(self.target):
+            return "present"
+        failed, furthest = 0, self._size()
+        while not (failed == 0 and furthest and _is_whole(self.part)):
+            try:
+                self._attempt()
+                break
+            except _Final as error:
+                return self._problem(str(error))
+            except _Broken as error:
+                failed = 1 if self._size() > furthest else failed + 1
+                furthest = max(furthest, self._size())
+                if failed > retries:
+                    return self._problem(f"{error}, after {failed} attempts")
+                pause = min(BACKOFF_S * 2 ** (failed - 1), LONGEST_PAUSE_S) * random.uniform(0.5, 1)
+                if self.stop.wait(max(pause, min(error.pause_s, LONGEST_PAUSE_S))):
+                    raise _Stopped from None
+        self.part.replace(self.target)
+        return "fetched"
+
+    def _problem(self, found: str) -> Problem:
+        return Problem(f"case {self.case_id}", found, f"a .vital file at {self.url}")
+
+    def _size(self) -> int:
+        return self.part.stat().st_size if self.part.exists() else 0
+
+    def _attempt(self) -> None:
+        """Bring the part to its end and check it. Raises _Broken or _Final when it does not come to that."""
+        import requests
+        from urllib3.exceptions import HTTPError
+
+        have = self._size()
+        asked = {"Range": f"bytes={have}-"} if have else {}
+        try:
+            with self.session.get(
+                self.url, headers=asked, stream=True, timeout=(CONNECT_S, READ_S)
+            ) as answer:
+                end = self._check(answer, have)
+                resumed = answer.status_code == 206
+                with self.part.open("ab" if resumed else "wb") as handle:
+                    for chunk in answer.raw.stream(CHUNK, decode_content=False):
+                        handle.write(chunk)
+                        if self.stop.is_set():
+                            raise _Stopped
+                    handle.flush()
+                    os.fsync(handle.fileno())
+        except (requests.RequestException, HTTPError) as error:
+            raise _Broken(f"a broken connection ({type(error).__name__})") from None
+        size = self._size()
+        if end is not None and size != end:
+            if size > end:
+                self.part.unlink()
+            raise _Broken(f"{size:,} of {end:,} bytes")
+        try:
+            check_complete(self.part)
+        except InputError as error:
+            if end is not None or "cut off" not in error.problems[0].found:
+                self.part.unlink()
+            raise _Broken(error.problems[0].found) from None
+
+    def _check(self, answer, have: int) -> int | None:
+        """The length that the whole file will have, where the server says so."""
+        status = answer.status_code
+        if status == 416:
+            self.part.unlink(missing_ok=True)
+            raise _Broken(f"no bytes after the first {have:,}: a part of another file, begun again")
+        if status in PASSING:
+            raise _Broken(f"HTTP {status}", _seconds(answer.headers.get("Retry-After")))
+        if status not in (200, 206):
+            raise _Final(f"HTTP {status}")
+        length = answer.headers.get("Content-Length", "")
+        if status == 200:
+            return int(length) if length.isdigit() else None
+        span, _, total = answer.headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
+        if span.partition("-")[0] != str(have):
+            self.part.unlink(missing_ok=True)
+            raise _Broken(f"bytes {span or 'of nowhere'} where {have:,} were there")
+        if total.isdigit():
+            return int(total)
+        return have + int(length) if length.isdigit() else None
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        check_complete(path)
+    except InputError:
+        return False
+    return True
+
+
+def _seconds(retry_after: str | None) -> float:
+    """A Retry-After in seconds; a date, rare as it is, counts as no wish."""
+    return float(retry_after) if retry_after and retry_after.isdigit() else 0.0
