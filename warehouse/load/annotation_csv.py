@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from warehouse.errors import Problem
+from warehouse.load.columns import from_numbers, to_numbers
 from warehouse.maps import map_column
 
 NAME = re.compile(r"Annotation_file_(\d+)\.csv")
@@ -98,7 +99,7 @@ def read_annotation_file(path: Path, case_id: int) -> AnnotationFile | list[Prob
         nothing = pa.nulls(table.num_rows, pa.string())
         table = table.append_column("bad_signal_quality_label", nothing)
     table = table.select(list(COLUMNS))
-    row_no = pa.array(np.arange(2, table.num_rows + 2, dtype=np.int32))
+    row_no = from_numbers(np.arange(2, table.num_rows + 2, dtype=np.int32))
     return AnnotationFile(
         case_id,
         path.name,
@@ -112,12 +113,12 @@ def read_annotation_file(path: Path, case_id: int) -> AnnotationFile | list[Prob
 
 def _keeps_contract(table: pa.Table, case_id: int, text: bytes) -> bool:
     """The same rules as :func:`_fault`, on whole columns."""
-    times = table["time_second"].to_numpy()
+    if table["time_second"].null_count or table.num_rows == 0:
+        return False
+    times = to_numbers(table["time_second"])
     labels = table["bad_signal_quality_label"] if "bad_signal_quality_label" in table.column_names else None
     return (
-        table.num_rows > 0
-        and table["time_second"].null_count == 0
-        and table["bad_signal_quality"].null_count == 0
+        table["bad_signal_quality"].null_count == 0
         and bool(np.isfinite(times).all() and times[0] >= 0 and (np.diff(times) >= 0).all())
         and _all_in(table["rhythm_label"], map_column("vitaldb_rhythm", "spelling"))
         and _all_in(table["beat_type"], map_column("vitaldb_beat", "beat_type"))

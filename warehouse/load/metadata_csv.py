@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from warehouse.errors import InputError, Problem
+from warehouse.load.columns import from_rows
 
 METADATA = pa.schema(
     [
@@ -130,8 +131,4 @@ def _table(rows: list[list], schema: pa.Schema, path: Path, problems: list[Probl
         raise InputError(
             f"{path.name}: {len(problems)} rows rejected", problems, "mend the rows and load again"
         )
-    rows.sort(key=lambda row: row[0])
-    columns = list(zip(*rows, strict=True)) or [[] for _ in schema]
-    return pa.Table.from_arrays(
-        [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
-    )
+    return from_rows(sorted(rows, key=lambda row: row[0]), schema)

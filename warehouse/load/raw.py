@@ -72,6 +72,14 @@ def write_table(folder: Path, name: str, table: pa.Table, report: LoadReport) ->
     enter_table(folder, name, report)
 
 
+def write_empty_table(folder: Path, name: str, schema: pa.Schema, report: LoadReport) -> None:
+    """Write a table without rows, so that the views that read it run."""
+    target = folder / name / f"{name}.parquet"
+    target.parent.mkdir()
+    pq.ParquetWriter(target, schema).close()
+    enter_table(folder, name, report)
+
+
 def enter_table(folder: Path, name: str, report: LoadReport) -> None:
     """Enter a table's files, rows and digest in the report."""
     files = sorted((folder / name).glob("*.parquet"))

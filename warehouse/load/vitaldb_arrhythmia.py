@@ -22,12 +22,13 @@ from warehouse import splits
 from warehouse.errors import InputError, Problem, UsageError
 from warehouse.home import Home, generation, writing
 from warehouse.load import metadata_csv, raw
-from warehouse.load.annotation_csv import COLUMNS, NAME, AnnotationFile, read_annotation_file
+from warehouse.load.annotation_csv import NAME, AnnotationFile, read_annotation_file
+from warehouse.load.columns import from_numbers, from_rows, texts, to_numbers
+from warehouse.load.vital_tables import SCHEMAS
 from warehouse.maps import map_rows
 from warehouse.project import registry_path
 
 DATASET = "vitaldb-arrhythmia"
-SIGNAL_TABLES = ("signal", "signal_case", "signal_run", "detected_peak")
 
 
 def card() -> dict:
@@ -213,7 +214,7 @@ def _subjects(
             "no subjects: no table with caseid and subjectid was found, so no case has a part; "
             "load again with --subjects CSV (VitalDB's clinical table)"
         )
-        return metadata_csv.CLINICAL.empty_table()
+        return from_rows([], metadata_csv.CLINICAL)
     table = metadata_csv.read_clinical(path, column)
     known = set(table["case_id"].to_pylist())
     units = splits.declaration(card()["split"])["units"]
@@ -240,17 +241,14 @@ def _subjects(
 
 
 def _stack(files: list[AnnotationFile]) -> pa.Table:
-    tables = []
-    for file in files:
-        size = file.table.num_rows
-        tables.append(
-            file.table.add_column(
-                0, "case_id", pa.array(np.full(size, file.case_id, np.int32))
-            ).append_column(
-                "source_file", pa.DictionaryArray.from_arrays(np.zeros(size, np.int32), [file.name])
-            )
-        )
-    return pa.concat_tables(tables).combine_chunks()
+    sizes = [file.table.num_rows for file in files]
+    case_id = np.array([file.case_id for file in files], np.int32)
+    place = from_numbers(np.repeat(np.arange(len(files), dtype=np.int32), sizes))
+    source_file = pa.DictionaryArray.from_arrays(place, texts(file.name for file in files))
+    stacked = pa.concat_tables([file.table for file in files])
+    return stacked.add_column(0, "case_id", from_numbers(np.repeat(case_id, sizes))).append_column(
+        "source_file", source_file
+    )
 
 
 def _release(files: list[AnnotationFile]) -> dict:
@@ -273,9 +271,8 @@ def _release(files: list[AnnotationFile]) -> dict:
 
 def _split() -> pa.Table:
     split = splits.draw(card()["split"])
-    return pa.table(
-        {"subject_id": pa.array(split.units, pa.int32()), "part": pa.array(split.parts.tolist(), pa.string())}
-    )
+    schema = pa.schema([("subject_id", pa.int32()), ("part", pa.string())])
+    return from_rows(zip(split.units.tolist(), split.parts.tolist(), strict=True), schema)
 
 
 def _download(
@@ -308,27 +305,28 @@ def _signals(
     progress: bool,
     report: raw.LoadReport,
 ) -> None:
-    from warehouse.load import vital
-
     if source is None and (before / "signal_case").is_dir():
-        for name in SIGNAL_TABLES:
+        for name in SCHEMAS:
             raw.carry_table(before, folder, name, report)
         report.notes.append("signals: kept from the load before")
         return
+    if source is None:
+        for name, schema in SCHEMAS.items():
+            raw.write_empty_table(folder, name, schema, report)
+        report.notes.append("signals: none loaded; missing ECG and the clock are not checked")
+        return
+    from warehouse.load import vital
+
     windows = [
         vital.CaseWindow(row["case_id"], row["analysis_start_time_sec"], row["analysis_end_time_sec"])
         for row in metadata.to_pylist()
     ]
-    if source is None:
-        vital.load_signals([], {}, folder)
-        report.notes.append("signals: none loaded; missing ECG and the clock are not checked")
-    else:
-        files = vital.find_signal_files(source)
-        with _bar(len(files), "signals", progress) as step:
-            result = vital.load_signals(windows, files, folder, workers=workers, progress=step)
-        report.problems += result.problems
-        report.notes += result.notes
-    for name in SIGNAL_TABLES:
+    files = vital.find_signal_files(source)
+    with _bar(len(files), "signals", progress) as step:
+        result = vital.load_signals(windows, files, folder, workers=workers, progress=step)
+    report.problems += result.problems
+    report.notes += result.notes
+    for name in SCHEMAS:
         raw.enter_table(folder, name, report)
 
 
@@ -353,29 +351,28 @@ def _oddities(files: list[AnnotationFile], annotation: pa.Table, report: raw.Loa
     without = [file.case_id for file in files if not file.has_bom]
     report.odd("file without byte order mark", len(without), without, "read either way")
 
-    column = {name: annotation[name] for name in ("case_id", *COLUMNS)}
+    rhythms, beats = _tally(annotation["rhythm_label"]), _tally(annotation["beat_type"])
     old = [row["spelling"] for row in map_rows("vitaldb_rhythm") if row["spelling"] != row["rhythm"]]
-    renamed = pc.is_in(column["rhythm_label"], pa.array(old, pa.string()))
     report.odd(
-        "rhythm under an old name", pc.sum(renamed).as_py() or 0, handled="map.vitaldb_rhythm translates it"
+        "rhythm under an old name",
+        sum(rhythms[name] for name in old),
+        handled="map.vitaldb_rhythm translates it",
     )
     report.odd(
         "row without a rhythm",
-        column["rhythm_label"].null_count,
+        rhythms[None],
         handled="ends a run of normal rhythm (vitaldb.normal_context_v0)",
     )
-    report.odd(
-        "row without a beat", column["beat_type"].null_count, handled="no beat (vitaldb.annotation_v0)"
-    )
+    report.odd("row without a beat", beats[None], handled="no beat (vitaldb.annotation_v0)")
     markers = [row["beat_type"] for row in map_rows("vitaldb_beat") if row["kind"] == "marker"]
-    misplaced = pc.is_in(column["beat_type"], pa.array(markers))
+    misplaced = annotation["case_id"].filter(pc.is_in(annotation["beat_type"], texts(markers)))
     report.odd(
         "marker in the beat column",
-        pc.sum(misplaced).as_py() or 0,
-        sorted(set(column["case_id"].filter(misplaced).to_pylist())),
+        len(misplaced),
+        sorted(set(misplaced.to_pylist())),
         "taken as a marker (vitaldb.annotation_v0); the beats between are not flagged in the files",
     )
-    case, time = column["case_id"].to_numpy(), column["time_second"].to_numpy()
+    case, time = to_numbers(annotation["case_id"]), to_numbers(annotation["time_second"])
     same_case = case[1:] == case[:-1]
     step = np.diff(time)
     tied = same_case & (step == 0)
@@ -393,6 +390,11 @@ def _oddities(files: list[AnnotationFile], annotation: pa.Table, report: raw.Loa
         unpaired,
         "the row's own flag decides; both pairings stand in vitaldb.quality_interval_v0",
     )
+
+
+def _tally(column: pa.ChunkedArray) -> Counter:
+    """How often each value stands in a column, None for NULL."""
+    return Counter({entry["values"]: entry["counts"] for entry in pc.value_counts(column).to_pylist()})
 
 
 def _unpaired_markers(annotation: pa.Table, begin: str) -> list[int]:
