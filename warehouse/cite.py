@@ -6,7 +6,7 @@ import json
 
 from warehouse.fingerprints import lineage_digests
 from warehouse.home import Home
-from warehouse.load.raw import read_report
+from warehouse.load.report import read_report
 from warehouse.project import registry_path
 from warehouse.spec import find_spec
 from warehouse.splits import declaration

@@ -19,7 +19,7 @@ import duckdb
 
 from warehouse.errors import RegistryError
 from warehouse.home import Home
-from warehouse.load.raw import loaded
+from warehouse.load.report import loaded
 from warehouse.maps import map_digest, map_files
 from warehouse.project import registry_path
 from warehouse.splits import declaration

@@ -20,10 +20,12 @@ import duckdb
 from warehouse.database import broken, computable, define, define_aliases, define_view, inputs
 from warehouse.errors import HomeError, RegistryError
 from warehouse.fingerprints import build_fingerprints, lineage_digests, rule_fingerprints
-from warehouse.home import Home, carry, generation, sync, writing
+from warehouse.home import Home, carry, generation, sync, write_text, writing
+from warehouse.project import registry_path, sql_root
 from warehouse.views import Catalog, View
 
 MANIFEST = "manifest.json"
+ENGINE = f"duckdb {duckdb.__version__}"
 ROW_GROUP = 122_880
 
 
@@ -80,10 +82,13 @@ def materialize(
     with home.writer("materialize"), writing(home.path):
         plan = _plan(home, catalog, names)
         before = read_manifest(home)
-        with generation(home.built) as folder:
-            build = _build(home, plan, folder, before["views"], threads)
-            _write_manifest(folder, build.manifest)
-        write_database(home, catalog)
+        if _is_current(home, plan, before):
+            build = Build(kept=[view.name for view in plan.wanted if view.stored], manifest=before)
+        else:
+            with generation(home.built) as folder:
+                build = _build(home, plan, folder, before["views"], threads)
+                _write_manifest(folder, build.manifest)
+        write_database(home, catalog, build.manifest["views"])
     build.skipped = sorted(set(catalog) - computable(catalog, plan.present))
     return build
 
@@ -119,21 +124,16 @@ def check(home: Home, names: list[str] | None = None, *, catalog: Catalog | None
 
 def stale(home: Home, view_name: str) -> list[str]:
     """Which rule files of a built view's lineage changed since the build, by name. Cheap: compares file digests."""
-    from warehouse.maps import map_files
-    from warehouse.project import sql_root
-
     entry = read_manifest(home)["views"].get(view_name)
     if entry is None:
         return []
-    changed = []
-    for name, digest in entry["files"].items():
-        if name.startswith("map."):
-            path = map_files().get(name[4:])
-        else:
-            path = sql_root() / f"{name.replace('.', '/')}.sql"
-        if path is None or _sha256(path) != digest:
-            changed.append(name)
-    return changed
+    return [name for name, digest in entry["files"].items() if _sha256(_rule_file(name)) != digest]
+
+
+def _rule_file(name: str) -> Path:
+    """The file behind a view's or a map's name; it may be gone."""
+    schema, _, stem = name.partition(".")
+    return registry_path("maps", f"{stem}.csv") if schema == "map" else sql_root() / schema / f"{stem}.sql"
 
 
 @dataclass(frozen=True)
@@ -173,6 +173,21 @@ def _plan(home: Home, catalog: Catalog, names: list[str] | None) -> _Plan:
     return _Plan(catalog, present, wanted, build_fingerprints(catalog, present))
 
 
+def _is_current(home: Home, plan: _Plan, before: dict) -> bool:
+    """Whether a build would give what is there."""
+    wanted = [view for view in plan.wanted if view.stored]
+    return before.get("engine") == ENGINE and all(_kept(home, plan, before["views"], view) for view in wanted)
+
+
+def _kept(home: Home, plan: _Plan, before: dict, view: View) -> bool:
+    """Whether a view's file is there, whole, and made of what it would be made of now."""
+    old = before.get(view.name)
+    if old is None or old["fingerprint"] != plan.fingerprints[view.name]:
+        return False
+    path = home.built / old["file"]
+    return path.is_file() and path.stat().st_size == old["bytes"]
+
+
 def _build(home: Home, plan: _Plan, folder: Path, before: dict, threads: int | None) -> Build:
     build = Build()
     rules = rule_fingerprints(plan.catalog)
@@ -186,14 +201,9 @@ def _build(home: Home, plan: _Plan, folder: Path, before: dict, threads: int | N
             define_view(con, view, None)
             continue
         target = folder / view.file
-        old = before.get(view.name)
-        if (
-            old
-            and old["fingerprint"] == plan.fingerprints[view.name]
-            and _is_intact(home.built / old["file"], old)
-        ):
-            carry(home.built / old["file"], target)
-            entry = old
+        if _kept(home, plan, before, view):
+            entry = before[view.name]
+            carry(home.built / entry["file"], target)
             build.kept.append(view.name)
         else:
             _write_view(con, view, target, rules[view.name])
@@ -206,7 +216,7 @@ def _build(home: Home, plan: _Plan, folder: Path, before: dict, threads: int | N
         if name not in entries and name in plan.catalog and (home.built / old["file"]).exists():
             carry(home.built / old["file"], folder / old["file"])
             entries[name] = old
-    build.manifest = {"engine": f"duckdb {duckdb.__version__}", "views": dict(sorted(entries.items()))}
+    build.manifest = {"engine": ENGINE, "views": dict(sorted(entries.items()))}
     return build
 
 
@@ -252,11 +262,25 @@ def _write_manifest(folder: Path, manifest: dict) -> None:
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
 
 
-def write_database(home: Home, catalog: Catalog) -> None:
-    """Write ``leadhouse.duckdb``, a cache of view definitions over the Parquet files, whole or not at all."""
-    draft = home.path / f".leadhouse.{uuid.uuid4().hex[:12]}.duckdb"
+def write_database(home: Home, catalog: Catalog, manifest: dict) -> None:
+    """Write ``leadhouse.duckdb``, a cache of view definitions over the Parquet files, whole or not at all.
+
+    ``.leadhouse.json`` says what it was made of; while that has not moved, neither has the database.
+    """
     present = inputs(home)
-    manifest = read_manifest(home)["views"]
+    made_of = {
+        "engine": ENGINE,
+        "place": str(home.path),
+        "inputs": {name: source.digest for name, source in present.items()},
+        "views": {view.name: view.sql_fingerprint for view in catalog.values()},
+        "built": sorted(manifest),
+        "newest": {alias: view.name for alias, view in catalog.newest().items()},
+    }
+    note = home.path / ".leadhouse.json"
+    text = json.dumps(made_of, sort_keys=True)
+    if home.database.is_file() and note.is_file() and note.read_text(encoding="utf-8") == text:
+        return
+    draft = home.path / f".leadhouse.{uuid.uuid4().hex[:12]}.duckdb"
     try:
         con = duckdb.connect(str(draft))
         created = define(con, present, list(catalog.values()), built_file(home, manifest))
@@ -264,6 +288,7 @@ def write_database(home: Home, catalog: Catalog) -> None:
         con.close()
         sync(draft)
         draft.replace(home.database)
+        write_text(note, text)
     finally:
         draft.unlink(missing_ok=True)
         draft.with_name(f"{draft.name}.wal").unlink(missing_ok=True)
@@ -276,10 +301,6 @@ def built_file(home: Home, manifest: dict) -> Callable[[View], Path | None]:
         return home.built / manifest[view.name]["file"] if view.name in manifest else None
 
     return find
-
-
-def _is_intact(path: Path, entry: dict) -> bool:
-    return path.is_file() and path.stat().st_size == entry["bytes"]
 
 
 def _sha256(path: Path) -> str:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from warehouse.errors import RegistryError, UsageError
 from warehouse.project import registry_path
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ def draw(name: str) -> Split:
 
     Raises RegistryError when sizes or digest differ: another numpy stream, or an edited declaration.
     """
+    import numpy as np
+
     declared = declaration(name)
     units = np.arange(declared["units"]["first"], declared["units"]["last"] + 1)
     sizes = declared["parts"]

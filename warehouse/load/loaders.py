@@ -7,7 +7,7 @@ from pathlib import Path
 
 from warehouse.errors import UsageError
 from warehouse.home import Home
-from warehouse.load.raw import LoadReport
+from warehouse.load.report import LoadReport
 from warehouse.project import registry_path
 
 

@@ -24,6 +24,7 @@ from warehouse.home import Home, generation, writing
 from warehouse.load import metadata_csv, raw
 from warehouse.load.annotation_csv import NAME, AnnotationFile, read_annotation_file
 from warehouse.load.columns import from_numbers, from_rows, texts, to_numbers
+from warehouse.load.report import LoadReport, write_report
 from warehouse.load.vital_tables import SCHEMAS
 from warehouse.maps import map_rows
 from warehouse.project import registry_path
@@ -46,7 +47,7 @@ def load(
     base_url: str | None = None,
     workers: int = 1,
     progress: bool = False,
-) -> raw.LoadReport:
+) -> LoadReport:
     """Load a release into ``home``.
 
     ``subjects``: a CSV with ``caseid`` and ``subjectid``; by default the one found beside the annotations, else
@@ -61,7 +62,7 @@ def load(
             f"{source}: found {'a file' if source.exists() else 'nothing'}; expected the folder of a release",
             "pass the folder that holds metadata.csv and the Annotation_file_<case>.csv files",
         )
-    report = raw.LoadReport(DATASET, card()["schema"])
+    report = LoadReport(DATASET, card()["schema"])
     paths = _annotation_paths(source)
     metadata_path = _metadata_path(source)
     metadata = metadata_csv.read_metadata(metadata_path)
@@ -92,7 +93,7 @@ def load(
         raw.write_table(folder, "clinical", clinical, report)
         raw.write_table(folder, "split", _split(), report)
         _signals(folder, before, metadata, signals, workers, progress, report)
-        raw.write_report(folder, report)
+        write_report(folder, report)
     return report
 
 
@@ -187,7 +188,7 @@ def _match(files: list[AnnotationFile], metadata: pa.Table) -> None:
 
 
 def _subjects(
-    source: Path, given: Path | None, metadata_path: Path, cases: list[int], report: raw.LoadReport
+    source: Path, given: Path | None, metadata_path: Path, cases: list[int], report: LoadReport
 ) -> pa.Table:
     if given is not None and not given.is_file():
         raise UsageError(f"{given}: found no file; expected a CSV with caseid and subjectid")
@@ -282,7 +283,7 @@ def _download(
     base_url: str | None,
     workers: int,
     progress: bool,
-    report: raw.LoadReport,
+    report: LoadReport,
 ) -> Path:
     from warehouse.load.download import download_cases
 
@@ -303,7 +304,7 @@ def _signals(
     source: Path | None,
     workers: int,
     progress: bool,
-    report: raw.LoadReport,
+    report: LoadReport,
 ) -> None:
     if source is None and (before / "signal_case").is_dir():
         for name in SCHEMAS:
@@ -342,7 +343,7 @@ def _bar(length: int, label: str, shown: bool) -> Iterator[Callable[[int], objec
         yield bar.update
 
 
-def _oddities(files: list[AnnotationFile], annotation: pa.Table, report: raw.LoadReport) -> None:
+def _oddities(files: list[AnnotationFile], annotation: pa.Table, report: LoadReport) -> None:
     """Enter every known trap of the files with its extent."""
     layouts = Counter(file.layout for file in files)
     for layout in sorted(set(layouts) - {"standard"}):
