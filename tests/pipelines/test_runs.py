@@ -127,6 +127,16 @@ def test_a_record_is_whole_or_not_there(built, home, write, monkeypatch, fail_at
         assert {file.name for file in (home.runs / "mine").iterdir()} == set(runs.FILES)
 
 
+def test_a_record_appears_by_its_rename_alone(built, home, write, monkeypatch):
+    def refuse(self, target):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.rename", refuse)
+    with pytest.raises(HomeError, match="no space left"):
+        score_submission(home, TASK, write())
+    assert list(home.runs.iterdir()) == []
+
+
 def test_two_at_once_keep_the_first(built, home, write, run, monkeypatch):
     """The other process publishes between our look and our rename."""
     elsewhere = home.path / "elsewhere"
