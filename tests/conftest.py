@@ -13,3 +13,41 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no shared folder at {folder}; set LEADHOUSE_SHARED to run this test")
     return folder
+
+
+@pytest.fixture(scope="session")
+def real_home(shared: Path, tmp_path_factory: pytest.TempPathFactory):
+    """The 482 real annotation files, loaded and built once; read it, never write to it."""
+    from warehouse.home import Home
+    from warehouse.load.vitaldb_arrhythmia import load
+    from warehouse.materialize import materialize
+
+    home = Home(tmp_path_factory.mktemp("real") / "data")
+    load(home, shared / "data" / "arrdb")
+    materialize(home)
+    return home
+
+
+def _synthetic(place: Path, signals: bool):
+    from warehouse.home import Home
+    from warehouse.load.vitaldb_arrhythmia import load
+    from warehouse.materialize import materialize
+    from warehouse.synthetic import write_vitaldb_release
+
+    write_vitaldb_release(place / "release", seconds=180, signals=signals)
+    home = Home(place / "data")
+    load(home, place / "release", signals=place / "release" / "vital" if signals else None)
+    materialize(home)
+    return home
+
+
+@pytest.fixture(scope="session")
+def synthetic_home(tmp_path_factory: pytest.TempPathFactory):
+    """A synthetic release without signals, loaded and built once; read it, never write to it."""
+    return _synthetic(tmp_path_factory.mktemp("synthetic"), signals=False)
+
+
+@pytest.fixture(scope="session")
+def signal_home(tmp_path_factory: pytest.TempPathFactory):
+    """The same with signals, so that missing ECG and the clock are checked."""
+    return _synthetic(tmp_path_factory.mktemp("signals"), signals=True)

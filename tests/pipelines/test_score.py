@@ -95,6 +95,16 @@ def test_a_comparison_is_paired(built, home, write):
     assert all((row["value"], row["lo"], row["hi"]) == (0, 0, 0) for row in itself.values())
 
 
+def test_a_difference_of_what_is_undefined_is_undefined(built, home, write):
+    first, second = (write(f"instance_id,odd\n6_0,{s}\n", name=f"{s}.csv") for s in (0.5, 0.25))
+    result = score_submission(home, TASK, first, part="validation", against=second)
+    table = result["against"]["metrics"]
+    assert (table["auroc"]["value"], table["auroc"]["lo"]) == (None, None)
+    assert table["auroc"]["reason"] == result["metrics"]["auroc"]["reason"]
+    assert table["brier"]["value"] == 0.25 - 0.5625
+    assert "nan" not in render_score(result).lower()
+
+
 def test_a_comparison_with_something_else_is_refused(built, home, write):
     with pytest.raises(UsageError, match="no file"):
         score_submission(home, TASK, write(), against="absent.csv")
