@@ -52,9 +52,8 @@ class Handler(BaseHTTPRequestHandler):
                 return self.answer(416, b"", {"Content-Range": f"bytes */{len(body)}"})
             shift = 7 if word == "wrong range" else 0
             span = f"bytes {begin + shift}-{len(body) - 1}/{len(body)}"
-            return self.answer(
-                206, body[begin + shift :], {"Content-Range": span}, drop=word.endswith("drop")
-            )
+            sent = body[begin + shift :][: 10_000 if word == "short range" else None]
+            return self.answer(206, sent, {"Content-Range": span}, drop=word.endswith("drop"))
         if word.startswith("chunked"):
             return self.chunked(body, whole=word == "chunked")
         return self.answer(200, body, {}, drop=word.endswith("drop"))
@@ -166,6 +165,21 @@ def test_a_server_that_answers_with_other_bytes_than_asked_is_not_believed(serve
     assert download_cases([1], tmp_path, base_url=server.url).fetched == [1]
     assert (tmp_path / "1.vital").read_bytes() == WHOLE
     assert requests_of(server, 1)[-1] == ("ok", None)
+
+
+def test_the_answer_that_is_not_believed_is_named(server, tmp_path):
+    plan(server, 1, "drop", "wrong range")
+    report = download_cases([1], tmp_path, base_url=server.url, retries=0)
+    assert "broken connection" in report.problems[0].found
+    report = download_cases([1], tmp_path, base_url=server.url, retries=0)
+    assert f"bytes 100007-{len(WHOLE) - 1} where 100,000 were there" in report.problems[0].found
+
+
+def test_a_range_answered_in_pieces_is_put_together(server, tmp_path):
+    plan(server, 1, "drop", "short range", "ok")
+    assert download_cases([1], tmp_path, base_url=server.url).fetched == [1]
+    assert [asked for _, asked in requests_of(server, 1)] == [None, "bytes=100000-", "bytes=110000-"]
+    assert (tmp_path / "1.vital").read_bytes() == WHOLE
 
 
 def test_a_part_of_an_earlier_call_is_resumed(server, tmp_path):

@@ -153,9 +153,12 @@ def test_duplicate_stamps_of_a_marker_with_a_beat_and_of_identical_rows(usual):
     for rows in usual.values():
         for one, other in pairwise(rows):
             if one["time_second"] == other["time_second"]:
-                kinds["same" if one == other else "marker and beat"] += 1
-    assert kinds["same"] == 1
-    assert kinds["marker and beat"] >= 2
+                if one == other:
+                    kinds["same"] += 1
+                else:
+                    words = [row["bad_signal_quality_label"].rstrip("123") or "beat" for row in (one, other)]
+                    kinds[" ".join(words)] += 1
+    assert kinds == {"same": 1, "Start beat": 2, "beat End": 2}
 
 
 def test_gaps_over_ten_seconds_and_a_beat_exactly_on_the_grid(usual):

@@ -167,8 +167,6 @@ class _Case:
             raise _Broken(f"a broken connection ({type(error).__name__})") from None
         size = self._size()
         if end is not None and size != end:
-            if size > end:
-                self.part.unlink()
             raise _Broken(f"{size:,} of {end:,} bytes")
         try:
             check_complete(self.part)
