@@ -9,7 +9,8 @@
 -- Stretches of more than 10 s without an annotation row. row_no is the row that ends the gap.
 --
 -- Chosen: the distance between consecutive rows of any kind, not only between beats (beats alone take 15
--- abnormal segments). Exactly 10 s is no gap.
+-- abnormal segments). Exactly 10 s is no gap: stamps lie on a lattice of 1/360 s, and the difference of two of
+-- them as floats can miss 10 in the last bit, so it is rounded to the microsecond.
 
 WITH params AS (
     SELECT 10 AS max_annotation_gap_s
@@ -31,4 +32,4 @@ SELECT
     , stepped.time_s AS to_s
 FROM stepped
 CROSS JOIN params
-WHERE stepped.time_s - stepped.before_s > params.max_annotation_gap_s
+WHERE round(stepped.time_s - stepped.before_s, 6) > params.max_annotation_gap_s

@@ -15,7 +15,8 @@
 --   a gap ends a run                                   (else +7 normal segments)
 --   a row without a rhythm ends a run, beat or not     (only beats: +2,002; never: +2,337)
 --   a premature beat does not end a run                (else -6,220): the protocol omits the segment that holds it
---   a run of exactly 45 s is long enough
+--   a run of exactly 45 s is long enough             (differences are rounded to the microsecond, as in
+--                                                      vitaldb.annotation_gap)
 
 WITH params AS (
     SELECT
@@ -44,12 +45,12 @@ WITH params AS (
         , normal.time_s
         , coalesce(
             normal.row_no - normal.before_row_no > 1
-            OR normal.time_s - normal.before_s > params.max_annotation_gap_s
+            OR round(normal.time_s - normal.before_s, 6) > params.max_annotation_gap_s
             , TRUE
         ) AS begins
         , coalesce(
             normal.after_row_no - normal.row_no > 1
-            OR normal.after_s - normal.time_s > params.max_annotation_gap_s
+            OR round(normal.after_s - normal.time_s, 6) > params.max_annotation_gap_s
             , TRUE
         ) AS ends
     FROM normal
@@ -93,7 +94,7 @@ SELECT
     , runs.last_row_no
     , runs.from_s
     , runs.to_s
-    , runs.to_s - runs.from_s >= params.normal_context_s AS accepted
-    , CASE WHEN runs.to_s - runs.from_s < params.normal_context_s THEN 'short_run' END AS reason
+    , round(runs.to_s - runs.from_s, 6) >= params.normal_context_s AS accepted
+    , CASE WHEN round(runs.to_s - runs.from_s, 6) < params.normal_context_s THEN 'short_run' END AS reason
 FROM runs
 CROSS JOIN params
