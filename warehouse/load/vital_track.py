@@ -35,6 +35,7 @@ from warehouse.errors import InputError, Problem
 TRACK = "SNUADC/ECG_II"
 HZ = 500
 MAGIC = b"VITA"
+GZIP_MAGIC = b"\x1f\x8b"
 FIXED_HEADER = 10
 """Magic, version, length of the rest."""
 HEADER_WITH_TIMES = 26
@@ -67,10 +68,7 @@ def read_track(path: Path, *, track: str = TRACK, hz: int = HZ) -> Recording:
     Only this track is parsed, as ``vitaldb.load_case`` does. Where the header does not say when the recording
     began, all tracks are: the recording begins with the earliest record of any.
     """
-    raw = path.read_bytes()
-    content = _decompress(path, raw)
-    has_times = _check_packets(path, content)
-    del content
+    has_times = check_complete(path)
     file = _open(path, [track] if has_times else None)
     if track not in file.trks:
         raise _absent(path, track)
@@ -87,49 +85,56 @@ def read_track(path: Path, *, track: str = TRACK, hz: int = HZ) -> Recording:
         raise _refused(
             path, f"{len(samples)} samples", f"{duration:g} s at {hz} Hz, {duration * hz:.0f} samples"
         )
-    return Recording(samples, hz, duration, hashlib.sha256(raw).hexdigest())
+    with path.open("rb") as handle:
+        digest = hashlib.file_digest(handle, "sha256").hexdigest()
+    return Recording(samples, hz, duration, digest)
 
 
-def check_complete(path: Path) -> None:
-    """Raise InputError unless the file is a sound gzip stream, whole to its end, of sound .vital packets."""
-    _check_packets(path, _decompress(path, path.read_bytes()))
+def check_complete(path: Path) -> bool:
+    """Raise InputError unless the file is a gzip stream, whole to its end, of whole .vital packets.
+
+    Returns whether its header says when the recording began and ended. Holds a few kB in memory.
+    """
+    size = path.stat().st_size
+    expected = "a complete gzip stream"
+    if not size:
+        raise _refused(path, "an empty file", expected)
+    try:
+        with gzip.open(path) as stream:
+            return _walk(path, stream)
+    except EOFError:
+        raise _refused(path, f"a gzip stream cut off after {size:,} bytes", expected) from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        with path.open("rb") as handle:
+            what = "a damaged gzip stream" if handle.read(2) == GZIP_MAGIC else "no gzip stream"
+        raise _refused(path, f"{what} ({error})", expected) from None
+
+
+def _walk(path: Path, stream: gzip.GzipFile) -> bool:
+    """Go from packet to packet to the end of the stream, where gzip compares its checksum."""
+    head = stream.read(FIXED_HEADER)
+    if head[:4] != MAGIC:
+        raise _refused(path, f"a gzip of something that begins {head[:4]!r}", f"a .vital file, {MAGIC!r}")
+    header = stream.read(int.from_bytes(head[8:10], "little"))
+    packed = header[HEADER_WITH_TIMES : HEADER_WITH_TIMES + 1] == b"\x01"
+    at = FIXED_HEADER + int.from_bytes(head[8:10], "little")
+    frame = struct.Struct("<BL")
+    while len(opening := stream.read(frame.size)) == frame.size:
+        _kind, length = frame.unpack(opening)
+        if length > LONGEST_PACKET and not packed:
+            raise _refused(path, f"a packet of {length:,} bytes at byte {at:,}", "packets below 1 MB")
+        at += frame.size + length
+        stream.seek(at)
+    if opening or stream.tell() != at:
+        found = f"{stream.tell():,} bytes of content"
+        raise _refused(path, found, f"whole packets, at least {at:,} bytes")
+    return len(header) >= HEADER_WITH_TIMES
 
 
 def _refused(path: Path, found: str, expected: str, next_step: str | None = None) -> InputError:
     return InputError(
         f"{path.name} cannot be used", [Problem(path.name, found, expected)], next_step or _NEXT
     )
-
-
-def _decompress(path: Path, raw: bytes) -> bytes:
-    expected = "a complete gzip stream"
-    if not raw:
-        raise _refused(path, "an empty file", expected)
-    try:
-        return gzip.decompress(raw)
-    except EOFError:
-        raise _refused(path, f"a gzip stream cut off after {len(raw):,} bytes", expected) from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        what = "a damaged gzip stream" if raw[:2] == b"\x1f\x8b" else "no gzip stream"
-        raise _refused(path, f"{what} ({error})", expected) from None
-
-
-def _check_packets(path: Path, content: bytes) -> bool:
-    """Walk the packets to the end of the file. Returns whether the header holds the recording's times."""
-    if content[:4] != MAGIC:
-        raise _refused(path, f"a gzip of something that begins {content[:4]!r}", f"a .vital file, {MAGIC!r}")
-    header = int.from_bytes(content[8:10], "little")
-    at = FIXED_HEADER + header
-    packed = header > HEADER_WITH_TIMES and content[FIXED_HEADER + HEADER_WITH_TIMES :][:1] == b"\x01"
-    frame = struct.Struct("<BL")
-    while at + frame.size <= len(content):
-        _kind, length = frame.unpack_from(content, at)
-        if length > LONGEST_PACKET and not packed:
-            raise _refused(path, f"a packet of {length:,} bytes at byte {at:,}", "packets below 1 MB")
-        at += frame.size + length
-    if at != len(content):
-        raise _refused(path, f"{len(content):,} bytes of content", f"whole packets, at least {at:,} bytes")
-    return header >= HEADER_WITH_TIMES
 
 
 def _open(path: Path, tracks: list[str] | None, *, header_only: bool = False):
