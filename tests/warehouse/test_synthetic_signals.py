@@ -79,6 +79,18 @@ def test_signals_do_not_change_the_annotations(release, tmp_path):
         assert path.read_bytes() == (release / path.relative_to(tmp_path)).read_bytes()
 
 
+def test_a_late_waveform_is_the_same_waveform_late_and_only_in_the_last_case(release, tmp_path):
+    write_vitaldb_release(tmp_path, seconds=120, cases=3, late_s=1.2)
+    same, late = [], []
+    for path in sorted((tmp_path / "vital").iterdir()):
+        plain = read_track(release / "vital" / path.name).samples[45_000:]
+        moved = read_track(path).samples[45_000:]
+        (same if np.array_equal(plain, moved, equal_nan=True) else late).append((plain, moved))
+    assert len(same) == 2
+    ((plain, moved),) = late
+    np.testing.assert_array_equal(moved[20_600:60_000], plain[20_000:59_400])
+
+
 def test_both_layouts_of_the_package_occur_beside_a_numeric_track(release):
     packed = []
     for path in (release / "vital").iterdir():

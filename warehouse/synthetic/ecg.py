@@ -6,7 +6,7 @@ differential equations: every wave simply stands at its distance from the beat's
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,6 +36,10 @@ class Signal:
     recording_s: int
     rate_at_s: np.ndarray
     rate_bpm: np.ndarray
+
+    def shifted(self, late_s: float) -> Signal:
+        """The same waveform ``late_s`` later; what leaves at one end comes back at the other."""
+        return replace(self, samples=np.roll(self.samples, round(late_s * HZ)))
 
 
 def lead_ii(beats: Beats, stretches: list[Stretch], words: Words, rng: np.random.Generator) -> Signal:

@@ -29,14 +29,21 @@ SHORTEST_S = 60.0
 
 
 def write_vitaldb_release(
-    out: Path, *, cases: int = 24, seconds: float = 240, seed: int = 0, signals: bool = True
+    out: Path,
+    *,
+    cases: int = 24,
+    seconds: float = 240,
+    seed: int = 0,
+    signals: bool = True,
+    late_s: float = 0.0,
 ) -> None:
     """Write ``annotations/``, ``metadata.csv``, ``clinical_data.csv`` and, with ``signals``, ``vital/``.
 
     Case *k* follows scenario *k* of ``registry/synthetic`` (they repeat after the last) and depends on
     ``seed`` and *k* alone, so a longer release begins with the same hearts. Annotations cover ``seconds`` and
-    begin about 100 s into the recording. The same arguments give the same bytes. Raises UsageError for a
-    number out of range.
+    begin about 100 s into the recording. The same arguments give the same bytes. ``late_s`` moves the last
+    case's waveform that much behind its annotations, as public notes report of some real cases: the audit of
+    the clock has to find it. Raises UsageError for a number out of range.
     """
     if cases < 1 or seconds < SHORTEST_S:
         raise UsageError(
@@ -69,6 +76,8 @@ def write_vitaldb_release(
             from warehouse.synthetic.vital_file import write_vital
 
             signal = lead_ii(beats, rows.stretches, words, rng)
+            if late_s and number == cases - 1:
+                signal = signal.shifted(late_s)
             write_vital(out / "vital" / f"{case_id}.vital", signal, packed=number % 4 != 3)
     _write_metadata(out / "metadata.csv", described)
     _write_clinical(out / "clinical_data.csv", case_ids, subject_ids, described, seed)
