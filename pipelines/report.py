@@ -1,0 +1,155 @@
+"""One page that shows a task as it stands: rule, counts, example segments, scores, and what they rest on.
+
+The page is one file without scripts and without anything to fetch. Every number on it is the answer of a query
+that stands beside it, or is read from a run record.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from warehouse.errors import UsageError
+from warehouse.home import Home, write_text, writing
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from pipelines.answers import Answer
+
+TEMPLATES = Path(__file__).parent / "templates"
+SCHEMA = "vitaldb"
+"""The only data set whose evidence has a page yet."""
+MADE = Path("demo", "made.json")
+"""Where, in a home, `demo` notes the digest of the release that it made up."""
+
+
+def write_report(home: Home, task: str, out_file: Path, *, part: str = "test") -> Path:
+    """Write the page of TASK to ``out_file`` and return it; scores are those of ``part``.
+
+    UsageError for an unknown task or one of a data set that has no page yet, HomeError where the task is not
+    built or the file cannot be written.
+    """
+    page = render(gather(home, task, part))
+    with writing(out_file.parent):
+        out_file.parent.mkdir(parents=True, exist_ok=True)
+        write_text(out_file, page)
+    return out_file
+
+
+def gather(home: Home, task: str, part: str) -> dict[str, Any]:
+    """Everything that the page says, by the names that the template uses."""
+    from pipelines import questions
+    from pipelines.answers import ask
+    from pipelines.results import read_results
+    from pipelines.strips import choose, read_strips
+    from warehouse.cite import cite
+    from warehouse.load.report import read_report
+    from warehouse.query import connect
+    from warehouse.spec import find_spec
+    from warehouse.task import task_file
+    from warehouse.views import Catalog
+
+    spec = find_spec(task)
+    task_file(home, spec)
+    catalog = Catalog.read()
+    lineage = catalog.lineage([spec.view])
+    if not any(view.schema == SCHEMA for view in lineage):
+        raise UsageError(
+            f"found a task on {spec.data['dataset']}; expected one on a data set with evidence views"
+        )
+    con = connect(home, catalog=catalog)
+    names = {"view": spec.view, "target": f'"{spec.classes[0]}"'}
+
+    def answer(question: str) -> Answer:
+        return ask(con, question.format(**names))
+
+    report = read_report(home, spec.data["dataset"])
+    choice, chosen = choose(con, spec.view)
+    page = {
+        "spec": spec,
+        "part": part,
+        "target": spec.classes[0],
+        "synthetic": synthetic(home, report),
+        "loaded": report,
+        "views": lineage,
+        "views_by_name": catalog,
+        "street": answer(questions.STREET),
+        "parts": answer(questions.PARTS),
+        "left_out": answer(questions.LEFT_OUT),
+        "attrition": answer(questions.ATTRITION),
+        "rhythms": answer(questions.RHYTHMS),
+        "roles": answer(questions.ROLES),
+        "reasons": answer(questions.REASONS),
+        "early": answer(questions.EARLY),
+        "clock": answer(questions.CLOCK),
+        "choice": choice,
+        "strips": read_strips(con, chosen),
+        "results": read_results(home, spec, part),
+        "cite": cite(home, spec.name),
+        "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    con.close()
+    return page
+
+
+def render(page: dict[str, Any]) -> str:
+    """The page as HTML; whatever comes out of data or the registry is escaped."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    from pipelines import charts
+    from pipelines.results import maker
+
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"n": _number, "fixed": _fixed, "percent": _percent, "words": _words}
+    environment.filters |= {"paragraph": _first_paragraph, "gist": _gist}
+    environment.globals |= {"charts": charts, "maker": maker}
+    return environment.get_template("report.html").render(page)
+
+
+def synthetic(home: Home, report: dict | None) -> dict | None:
+    """What `demo` noted of the release that is loaded; None when the loaded release is another one."""
+    try:
+        made = json.loads((home.path / MADE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return made if report is not None and made.get("release") == report["release"]["sha256"] else None
+
+
+def _first_paragraph(description: str) -> Markup:
+    """The first paragraph of a view's header; what it has between backquotes is set as code."""
+    from markupsafe import Markup, escape
+
+    text = str(escape(" ".join(description.split("\n\n")[0].split())))
+    return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", text))
+
+
+def _gist(note: str | None) -> str:
+    """The first clause of a map's note, which names the thing; what follows is about the files."""
+    return (note or "").split(";")[0]
+
+
+def _number(value: int) -> str:
+    return f"{value:,}"
+
+
+def _fixed(value: float | None, digits: int = 3) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _percent(value: float, of: float) -> str:
+    return f"{100 * value / of:.1f} %" if of else "–"
+
+
+def _words(name: str) -> str:
+    """A column's or a rule's name as words."""
+    return name.replace("_", " ")
