@@ -20,7 +20,7 @@ import duckdb
 from warehouse.database import broken, computable, define, define_aliases, define_view, inputs
 from warehouse.errors import HomeError, RegistryError
 from warehouse.fingerprints import build_fingerprints, lineage_digests, rule_fingerprints
-from warehouse.home import Home, carry, generation, sync, write_text, writing
+from warehouse.home import Home, carry, generation, sweep, sync, write_text, writing
 from warehouse.project import registry_path, sql_root
 from warehouse.views import Catalog, View
 
@@ -84,6 +84,7 @@ def materialize(
         before = read_manifest(home)
         if _is_current(home, plan, before):
             build = Build(kept=[view.name for view in plan.wanted if view.stored], manifest=before)
+            sweep(home.built)
         else:
             with generation(home.built) as folder:
                 build = _build(home, plan, folder, before["views"], threads)
@@ -123,11 +124,20 @@ def check(home: Home, names: list[str] | None = None, *, catalog: Catalog | None
 
 
 def stale(home: Home, view_name: str) -> list[str]:
-    """Which rule files of a built view's lineage changed since the build, by name. Cheap: compares file digests."""
+    """The views and maps behind a built view whose rule is another one now, by name.
+
+    Files are compared first, which is cheap; only where bytes differ are fingerprints asked, so that an edited
+    comment makes nothing stale.
+    """
     entry = read_manifest(home)["views"].get(view_name)
     if entry is None:
         return []
-    return [name for name, digest in entry["files"].items() if _sha256(_rule_file(name)) != digest]
+    touched = [name for name, digest in entry["files"].items() if _sha256(_rule_file(name)) != digest]
+    if not touched:
+        return []
+    rules = rule_fingerprints(Catalog.read())
+    known = entry["lineage"]["views"]
+    return [name for name in touched if name not in rules or rules[name] != known.get(name)]
 
 
 def _rule_file(name: str) -> Path:
@@ -280,6 +290,8 @@ def write_database(home: Home, catalog: Catalog, manifest: dict) -> None:
     text = json.dumps(made_of, sort_keys=True)
     if home.database.is_file() and note.is_file() and note.read_text(encoding="utf-8") == text:
         return
+    for left in home.path.glob(".leadhouse.*.duckdb*"):  # by a run that was killed
+        left.unlink(missing_ok=True)
     draft = home.path / f".leadhouse.{uuid.uuid4().hex[:12]}.duckdb"
     try:
         con = duckdb.connect(str(draft))

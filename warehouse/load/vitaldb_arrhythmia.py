@@ -306,7 +306,7 @@ def _signals(
     progress: bool,
     report: LoadReport,
 ) -> None:
-    if source is None and (before / "signal_case").is_dir():
+    if source is None and _has_signals(before):
         for name in SCHEMAS:
             raw.carry_table(before, folder, name, report)
         report.notes.append("signals: kept from the load before")
@@ -329,6 +329,11 @@ def _signals(
     report.notes += result.notes
     for name in SCHEMAS:
         raw.enter_table(folder, name, report)
+
+
+def _has_signals(before: Path) -> bool:
+    path = before / "_load.json"
+    return path.is_file() and json.loads(path.read_text(encoding="utf-8"))["tables"]["signal_case"]["rows"] > 0
 
 
 @contextmanager

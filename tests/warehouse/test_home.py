@@ -1,0 +1,180 @@
+"""The data home on a disk that refuses: read-only, full, locked, a file in the way."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from releases import small_release
+
+from warehouse.counts import count
+from warehouse.errors import HomeError
+from warehouse.home import Home, generation
+from warehouse.load.vitaldb_arrhythmia import DATASET, load
+from warehouse.materialize import materialize
+from warehouse.query import select
+
+TASK = "vitaldb-arrhythmia-abnormal@0"
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory) -> Path:
+    return small_release(tmp_path_factory.mktemp("release"))
+
+
+@contextmanager
+def tmpfs(place: Path, size: str):
+    """A small disk of its own; skips where this process may not mount."""
+    place.mkdir(exist_ok=True)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)], capture_output=True, text=True
+    )
+    if done.returncode:
+        pytest.skip(f"cannot mount a small disk here: {done.stderr.strip()}")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
+def remount(place: Path, mode: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{mode}", str(place)], check=True)
+
+
+def test_a_read_only_home_can_be_read_and_not_written(release, tmp_path):
+    with tmpfs(tmp_path / "disk", "64m") as disk:
+        home = Home(disk / "data")
+        load(home, release)
+        materialize(home)
+        before = count(home, TASK).as_json()
+        remount(disk, "ro")
+        try:
+            assert count(home, TASK).as_json() == before
+            assert select(home, "SELECT count(*) FROM vitaldb.segment").fetchone()[0] > 0
+            for write in (lambda: materialize(home), lambda: load(home, release)):
+                with pytest.raises(
+                    HomeError, match=r"(?s)cannot be written .*pass a writable --data DIR"
+                ) as caught:
+                    write()
+                assert caught.value.exit_code == 2
+        finally:
+            remount(disk, "rw")
+
+
+def fill(disk: Path, leave: int) -> Path:
+    """Fill a disk but for ``leave`` bytes."""
+    filler = disk / "filler"
+    filler.write_bytes(b"\0" * max(shutil.disk_usage(disk).free - leave, 0))
+    return filler
+
+
+@pytest.mark.parametrize("verb", ["load", "materialize"])
+@pytest.mark.parametrize("leave", [0, 20_000, 60_000])
+def test_a_full_disk_costs_nothing_that_was_there(release, tmp_path, verb, leave):
+    other = small_release(tmp_path / "other", cases=40, seconds=300, seed=5)
+    with tmpfs(tmp_path / "disk", "24m") as disk:
+        home = Home(disk / "data")
+        load(home, release)
+        materialize(home)
+        before = count(home, TASK).as_json()
+        if verb == "materialize":
+            load(home, other)
+        raw = (home.raw / DATASET / "_load.json").read_bytes()
+        build = (home.built / "manifest.json").read_bytes()
+        filler = fill(disk, leave)
+        with pytest.raises(HomeError, match="no space left on the disk") as caught:
+            load(home, other) if verb == "load" else materialize(home)
+        assert caught.value.exit_code == 2
+        assert count(home, TASK).as_json() == before
+        assert (home.raw / DATASET / "_load.json").read_bytes() == raw
+        assert (home.built / "manifest.json").read_bytes() == build
+        filler.unlink()
+        load(home, other)
+        materialize(home)
+        assert count(home, TASK).as_json() != before
+
+
+def test_two_writers_at_once(release, tmp_path):
+    home = Home(tmp_path / "data")
+    load(home, release)
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys, time; from warehouse.home import Home\n"
+            "with Home.resolve(sys.argv[1]).writer('materialize'):\n"
+            "    print('held', flush=True); time.sleep(60)",
+            str(home.path),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+    try:
+        assert holder.stdout.readline() == "held\n"
+        for write in (lambda: materialize(home), lambda: load(home, release)):
+            with pytest.raises(
+                HomeError, match=rf"`materialize` \(process {holder.pid}\) is writing here"
+            ) as caught:
+                write()
+            assert caught.value.exit_code == 2
+    finally:
+        holder.kill()
+        holder.wait()
+    materialize(home)  # a dead holder holds nothing
+    assert count(home, TASK).as_json()["parts"]
+
+
+def test_nothing_loaded(tmp_path):
+    home = Home(tmp_path / "data")
+    for act in (lambda: materialize(home), lambda: select(home, "SELECT 1")):
+        with pytest.raises(HomeError, match="found no loaded data set"):
+            act()
+    with pytest.raises(HomeError, match="found no build of task"):
+        count(home, TASK)
+    assert not (tmp_path / "data" / "built").exists()
+
+
+def test_a_file_in_the_way(release, tmp_path):
+    (tmp_path / "data").write_text("not a folder")
+    with pytest.raises(HomeError, match="a file is in the way"):
+        load(Home(tmp_path / "data"), release)
+
+
+def test_a_home_copied_with_its_links_resolved_still_works(release, tmp_path):
+    home = Home(tmp_path / "data")
+    load(home, release)
+    materialize(home)
+    copied = Home(tmp_path / "copy")
+    shutil.copytree(
+        home.path, copied.path, symlinks=False, ignore=shutil.ignore_patterns(".built.*", ".vitaldb*")
+    )
+    assert not copied.built.is_symlink()
+    assert count(copied, TASK).as_json() == count(home, TASK).as_json()
+    load(copied, release)
+    assert materialize(copied).built == []
+    assert (copied.raw / DATASET).is_symlink()
+
+
+def test_a_generation_that_fails_leaves_no_trace(tmp_path):
+    published = tmp_path / "built"
+    with generation(published) as folder:
+        (folder / "a").write_text("first")
+    with pytest.raises(RuntimeError), generation(published) as folder:
+        (folder / "a").write_text("second")
+        raise RuntimeError
+    assert (published / "a").read_text() == "first"
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["built", published.readlink().name])
+
+
+def test_the_home_is_the_option_then_the_environment_then_data(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LEADHOUSE_DATA", raising=False)
+    assert Home.resolve().path == tmp_path / "data"
+    monkeypatch.setenv("LEADHOUSE_DATA", "elsewhere")
+    assert Home.resolve().path == tmp_path / "elsewhere"
+    assert Home.resolve("here").path == tmp_path / "here"

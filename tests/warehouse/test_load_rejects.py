@@ -1,0 +1,324 @@
+"""`load` meets bad input: it says file and row, exits as documented, and costs nothing that was there."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from releases import annotation_file, copy_of, edit, small_release
+
+from warehouse.errors import InputError, UsageError
+from warehouse.home import Home
+from warehouse.load.report import read_report
+from warehouse.load.vitaldb_arrhythmia import DATASET, load
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory) -> Path:
+    return small_release(tmp_path_factory.mktemp("release"))
+
+
+@pytest.fixture
+def loaded(release, tmp_path) -> Home:
+    """A home that holds the good release."""
+    home = Home(tmp_path / "data")
+    load(home, release)
+    return home
+
+
+def rejected(home: Home, source: Path, *expected: str, **options) -> InputError:
+    """Load must refuse with all of these words, and leave the home as it was."""
+    before = snapshot(home)
+    with pytest.raises(InputError) as caught:
+        load(home, source, **options)
+    for text in expected:
+        assert text in str(caught.value)
+    assert caught.value.exit_code == 1
+    assert snapshot(home) == before
+    return caught.value
+
+
+def snapshot(home: Home) -> dict[str, bytes]:
+    folder = home.raw / DATASET
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_no_folder_is_wrong_usage(loaded, tmp_path):
+    with pytest.raises(UsageError, match="found nothing; expected the folder of a release"):
+        load(loaded, tmp_path / "nowhere")
+
+
+def test_a_file_is_no_folder(loaded, release):
+    with pytest.raises(UsageError, match="found a file"):
+        load(loaded, release / "metadata.csv")
+
+
+def test_wrong_folder(loaded, tmp_path):
+    (tmp_path / "photos").mkdir()
+    rejected(loaded, tmp_path / "photos", "no Annotation_file_<case>.csv at any depth")
+
+
+def test_no_metadata(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    (source / "metadata.csv").unlink()
+    rejected(loaded, source, "metadata.csv: none", "exactly one")
+
+
+def test_two_metadata(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    shutil.copy(source / "metadata.csv", source / "annotations" / "metadata.csv")
+    rejected(loaded, source, "annotations/metadata.csv", "exactly one")
+
+
+@pytest.mark.parametrize("keep", [0.3, 0.5, 0.9, 0.999])
+def test_half_copied_file(loaded, release, tmp_path, keep):
+    source = copy_of(release, tmp_path)
+    path = annotation_file(source)
+    data = path.read_bytes()
+    path.write_bytes(data[: int(len(data) * keep)])
+    rejected(loaded, source, path.name)
+
+
+def test_file_cut_between_two_rows(loaded, release, tmp_path):
+    """Every row that is left is good: only metadata.csv tells."""
+    source = copy_of(release, tmp_path)
+    path = annotation_file(source)
+    edit(path, lambda lines: [*lines[:-4], ""])
+    error = rejected(loaded, source, path.name, "total_beats of metadata.csv", "analysis_end_time_sec")
+    assert {problem.where for problem in error.problems} == {path.name}
+
+
+def test_empty_file(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    path = annotation_file(source)
+    path.write_bytes(b"")
+    rejected(loaded, source, f"{path.name}, row 1: found header ''")
+
+
+def test_header_without_rows(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    path = annotation_file(source)
+    edit(path, lambda lines: [lines[0], ""])
+    rejected(loaded, source, path.name, "found no rows")
+
+
+def test_unknown_layout(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    path = annotation_file(source)
+    edit(path, lambda lines: ["time,beat,rhythm,flag,marker", *lines[1:]])
+    rejected(
+        loaded, source, f"{path.name}, row 1: found header 'time,beat,rhythm,flag,marker'", "time_second,"
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ("time_second,beat_type\n".encode("utf-16"), "UTF-16"),
+        ("time_second,beat_type\n1.0,정상\n".encode("cp949"), "which is not UTF-8"),
+    ],
+)
+def test_another_encoding(loaded, release, tmp_path, data, words):
+    source = copy_of(release, tmp_path)
+    path = annotation_file(source)
+    path.write_bytes(data)
+    rejected(loaded, source, path.name, words)
+
+
+def test_another_encoding_names_the_row(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    path = annotation_file(source)
+    lines = path.read_bytes().split(b"\n")
+    lines[6] = lines[6].replace(b",N,", b",\xc1\xa4,", 1)
+    path.write_bytes(b"\n".join(lines))
+    rejected(loaded, source, f"{path.name}, row 7: found byte 0xc1")
+
+
+def test_a_case_twice(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    path = annotation_file(source)
+    (source / "more").mkdir()
+    shutil.copy(path, source / "more" / path.name)
+    rejected(loaded, source, f"more/{path.name}", "again", "one file a case")
+
+
+def replaced(column: int, value: str, row: int = 5):
+    """Line `row` of the file with another value in a column."""
+
+    def change(lines: list[str]) -> list[str]:
+        fields = lines[row - 1].split(",")
+        fields[column] = value
+        return [*lines[: row - 1], ",".join(fields), *lines[row:]]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [
+        (0, "12,5", "6 fields"),
+        (0, "soon", "time 'soon'"),
+        (0, "", "time ''"),
+        (0, "nan", "time 'nan'"),
+        (0, "inf", "time 'inf'"),
+        (0, "-3", "time '-3'"),
+        (0, "0.5", "rows in the order of time"),
+        (1, "Q", "beat type 'Q'"),
+        (2, "Bigeminy", "rhythm 'Bigeminy'"),
+        (2, "n", "rhythm 'n'"),
+        (3, "yes", "bad_signal_quality 'yes'"),
+        (3, "", "bad_signal_quality ''"),
+        (4, "Begin1", "bad_signal_quality_label 'Begin1'"),
+        (4, "Start", "bad_signal_quality_label 'Start'"),
+    ],
+)
+def test_a_bad_field_is_named_with_its_row(loaded, release, tmp_path, column, value, words):
+    source = copy_of(release, tmp_path)
+    path = annotation_file(source, "time_second,beat_type,rhythm_label,bad_signal_quality,bad")
+    edit(path, replaced(column, value))
+    error = rejected(loaded, source, f"{path.name}, row 5: found", words)
+    assert len(error.problems) == 1
+
+
+def test_another_case_in_the_caseid_column(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    path = annotation_file(source, "caseid")
+    edit(path, replaced(0, "1.0"))
+    rejected(loaded, source, f"{path.name}, row 5: found caseid '1.0'", "as the file's name says")
+
+
+def test_a_missing_field(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    path = annotation_file(source)
+    edit(path, lambda lines: [*lines[:4], lines[4].rsplit(",", 1)[0], *lines[5:]])
+    rejected(loaded, source, f"{path.name}, row 5: found 4 fields; expected 5")
+
+
+def test_many_problems_are_counted_and_ten_are_shown(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    path = annotation_file(source)
+    for row in range(3, 20):
+        edit(path, replaced(2, "Bigeminy", row))
+    error = rejected(loaded, source, f"{path.name}, row 3", "… and 7 more")
+    assert len(error.problems) == 17
+    assert f"{path.name}, row 13" not in str(error)
+
+
+def test_several_bad_files_are_all_named(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    paths = sorted((source / "annotations").glob("*.csv"))[:3]
+    for path in paths:
+        path.write_text("not a table\n")
+    rejected(loaded, source, *(path.name for path in paths), "3 of 12 annotation files rejected")
+
+
+def test_metadata_row_without_a_file(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    path = annotation_file(source)
+    path.unlink()
+    rejected(loaded, source, "metadata.csv, row", path.name)
+
+
+def test_file_without_a_metadata_row(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    edit(source / "metadata.csv", lambda lines: [*lines[:1], *lines[2:]])
+    rejected(loaded, source, "metadata.csv: found no row for case")
+
+
+def test_metadata_without_a_column(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    edit(source / "metadata.csv", lambda lines: [lines[0].replace("total_beats", "beats"), *lines[1:]])
+    rejected(loaded, source, "metadata.csv, row 1: found columns", "also total_beats")
+
+
+def test_metadata_with_a_case_twice(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    edit(source / "metadata.csv", lambda lines: [*lines[:2], lines[1], *lines[2:]])
+    rejected(loaded, source, "metadata.csv, row 3: found case", "again")
+
+
+@pytest.mark.parametrize("text", ["many", "1.5", ""])
+def test_metadata_with_a_count_that_is_none(loaded, release, tmp_path, text):
+    source = copy_of(release, tmp_path)
+    edit(source / "metadata.csv", replaced(4, text, row=2))
+    rejected(loaded, source, "metadata.csv, row 2")
+
+
+def test_a_subject_missing_from_the_table(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    case = annotation_file(source).stem.rsplit("_", 1)[1]
+    edit(
+        source / "clinical_data.csv",
+        lambda lines: [line for line in lines if not line.startswith(f"{case},")],
+    )
+    rejected(loaded, source, f"no row for case {case}", "a subject for every annotated case")
+
+
+def test_a_subject_out_of_range(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    edit(source / "clinical_data.csv", replaced(1, "7000", row=2))
+    rejected(loaded, source, "clinical_data.csv, row 2: found subject 7000; expected 1..6090")
+
+
+def test_a_subjects_table_without_its_columns(loaded, release, tmp_path):
+    table = tmp_path / "subjects.csv"
+    table.write_text("case,patient\n1,2\n")
+    rejected(loaded, release, "subjects.csv, row 1: found columns case, patient", subjects=table)
+
+
+def test_two_subject_tables_need_a_choice(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    shutil.copy(source / "clinical_data.csv", source / "cases.csv")
+    with pytest.raises(UsageError, match="say which with --subjects"):
+        load(loaded, source)
+    load(loaded, source, subjects=source / "cases.csv")
+
+
+def test_a_subjects_file_that_is_not_there(loaded, release, tmp_path):
+    with pytest.raises(UsageError, match="expected a CSV with caseid and subjectid"):
+        load(loaded, release, subjects=tmp_path / "no.csv")
+
+
+def test_without_subjects_the_note_says_what_follows(release, tmp_path):
+    source = copy_of(release, tmp_path)
+    (source / "clinical_data.csv").unlink()
+    home = Home(tmp_path / "data")
+    report = load(home, source)
+    assert any("no case has a part" in note for note in report.notes)
+    assert read_report(home, DATASET)["tables"]["clinical"]["rows"] == 0
+
+
+def test_subjects_in_metadata_are_taken(release, tmp_path):
+    """Release 1.0.0 joins the clinical table to metadata.csv, as far as is known."""
+    source = copy_of(release, tmp_path)
+    subjects = dict(
+        line.split(",")[:2] for line in (source / "clinical_data.csv").read_text().splitlines()[1:]
+    )
+    (source / "clinical_data.csv").unlink()
+
+    def join(lines: list[str]) -> list[str]:
+        rows = [f"{line},{subjects[line.split(',')[0]]},>89" for line in lines[1:] if line]
+        return [f"{lines[0]},subjectid,age", *rows, ""]
+
+    edit(source / "metadata.csv", join)
+    home = Home(tmp_path / "data")
+    report = load(home, source)
+    assert "subjects: metadata.csv (12 cases)" in report.notes
+
+
+def test_loading_again_gives_the_same_bytes(loaded, release):
+    before = snapshot(loaded)
+    load(loaded, release)
+    assert snapshot(loaded) == before
+
+
+def test_windows_line_ends_and_no_final_line_end_are_read(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    path = annotation_file(source)
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n").rstrip(b"\r\n"))
+    load(loaded, source)

@@ -1,0 +1,114 @@
+"""`sql` reads one SELECT and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from warehouse.errors import UsageError
+from warehouse.query import connect, select
+
+
+def rows(home, text: str) -> list[tuple]:
+    return select(home, text).fetchall()
+
+
+def test_every_view_can_be_selected_from(synthetic_home):
+    from warehouse.views import Catalog
+
+    for name in [*Catalog.read(), *Catalog.read().newest()]:
+        rows(synthetic_home, f"SELECT * FROM {name} LIMIT 1")
+
+
+def test_the_version_less_name_is_the_newest(synthetic_home):
+    assert rows(synthetic_home, "SELECT count(*) FROM vitaldb.segment") == rows(
+        synthetic_home, "SELECT count(*) FROM vitaldb.segment_v0"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "WITH a AS (SELECT 1 AS x) SELECT x FROM a",
+        "FROM vitaldb.record SELECT count(*)",
+        "DESCRIBE vitaldb.segment",
+        "SUMMARIZE vitaldb.record",
+        "SELECT count(*) FROM map.vitaldb_rhythm",
+        "SELECT count(*) FROM split.vitaldb",
+        "SELECT count(*) FROM raw_vitaldb.annotation;",
+        "-- a comment; with a semicolon\nSELECT ';'",
+    ],
+)
+def test_reading_is_allowed(synthetic_home, text):
+    assert rows(synthetic_home, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", "no statement"),
+        ("-- nothing", "no statement"),
+        ("SELECT 1; SELECT 2", "SELECT and SELECT"),
+        ("SELECT 1; DROP TABLE map.vitaldb_rhythm", "SELECT and DROP"),
+        ("DROP VIEW vitaldb.segment_v0", "DROP"),
+        ("CREATE TABLE x AS SELECT 1", "CREATE"),
+        ("INSERT INTO map.vitaldb_rhythm VALUES (1)", "INSERT"),
+        ("UPDATE map.vitaldb_rhythm SET role = 'normal'", "UPDATE"),
+        ("DELETE FROM map.vitaldb_rhythm", "DELETE"),
+        ("ATTACH ':memory:' AS other", "ATTACH"),
+        ("COPY (SELECT 1) TO 'x.csv'", "COPY"),
+        ("SET memory_limit = '1GB'", "SET"),
+        ("PRAGMA database_list", "PRAGMA"),
+        ("INSTALL httpfs", "LOAD"),
+        ("LOAD httpfs", "LOAD"),
+        ("EXPORT DATABASE 'x'", "EXPORT"),
+        ("CALL pragma_version()", "CALL"),
+        ("EXPLAIN ANALYZE SELECT 1", "EXPLAIN"),
+    ],
+)
+def test_anything_else_is_refused(synthetic_home, text, found):
+    with pytest.raises(UsageError, match=r"expected one SELECT|the query fails") as caught:
+        rows(synthetic_home, text)
+    assert caught.value.exit_code == 2
+    if "expected one SELECT" in str(caught.value):
+        assert found in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM read_text('{outside}')",
+        "SELECT * FROM read_csv('{outside}')",
+        "SELECT * FROM '{outside}'",
+        "SELECT * FROM read_text('{home}/../secret.csv')",
+        "SELECT * FROM read_text('{home}/raw/../../secret.csv')",
+        "SELECT * FROM glob('{parent}/*')",
+        "SELECT * FROM read_parquet('https://example.org/x.parquet')",
+        "SELECT getenv('HOME')",
+    ],
+)
+def test_no_file_outside_the_home_is_read(synthetic_home, text):
+    secret = synthetic_home.path.parent / "secret.csv"
+    secret.write_text("a\nsecret\n")
+    filled = text.format(outside=secret, home=synthetic_home.path, parent=synthetic_home.path.parent)
+    with pytest.raises(UsageError) as caught:
+        rows(synthetic_home, filled)
+    assert "secret\n" not in str(caught.value)
+
+
+def test_the_configuration_is_locked(synthetic_home):
+    con = select(synthetic_home, "SELECT 1")
+    with pytest.raises(Exception, match="locked"):
+        con.execute("SET enable_external_access = true")
+
+
+def test_a_failing_query_says_duckdbs_words(synthetic_home):
+    with pytest.raises(UsageError, match=r"the query fails: .*no_such_table"):
+        rows(synthetic_home, "SELECT * FROM no_such_table")
+    with pytest.raises(UsageError, match="cannot parse"):
+        rows(synthetic_home, "SELEC 1")
+
+
+def test_connect_writes_nothing(synthetic_home):
+    before = sorted(str(path) for path in synthetic_home.path.rglob("*"))
+    connect(synthetic_home).execute("SELECT count(*) FROM vitaldb.segment_label_v0").fetchall()
+    assert sorted(str(path) for path in synthetic_home.path.rglob("*")) == before
