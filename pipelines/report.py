@@ -50,11 +50,11 @@ def gather(home: Home, task: str, part: str) -> dict[str, Any]:
     from warehouse.load.report import read_report
     from warehouse.query import connect
     from warehouse.spec import find_spec
-    from warehouse.task import task_file
+    from warehouse.task import read_task
     from warehouse.views import Catalog
 
     spec = find_spec(task)
-    task_file(home, spec)
+    built = read_task(home, spec.name)
     catalog = Catalog.read()
     lineage = catalog.lineage([spec.view])
     if not any(view.schema == SCHEMA for view in lineage):
@@ -75,6 +75,7 @@ def gather(home: Home, task: str, part: str) -> dict[str, Any]:
         "target": spec.classes[0],
         "synthetic": synthetic(home, report),
         "loaded": report,
+        "stale": built.stale,
         "views": lineage,
         "views_by_name": catalog,
         "street": answer(questions.STREET),
@@ -111,7 +112,7 @@ def render(page: dict[str, Any]) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"n": _number, "fixed": _fixed, "percent": _percent, "words": _words}
-    environment.filters |= {"paragraph": _first_paragraph, "gist": _gist}
+    environment.filters |= {"paragraph": _first_paragraph, "gist": _gist, "sentence": _sentence}
     environment.globals |= {"charts": charts, "maker": maker}
     return environment.get_template("report.html").render(page)
 
@@ -136,6 +137,11 @@ def _first_paragraph(description: str) -> Markup:
 def _gist(note: str | None) -> str:
     """The first clause of a map's note, which names the thing; what follows is about the files."""
     return (note or "").split(";")[0]
+
+
+def _sentence(text: str) -> str:
+    """A text as a sentence of its own; only its first letter changes."""
+    return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
 def _number(value: int) -> str:

@@ -278,6 +278,35 @@ def test_without_signals_beats_stand_on_empty_paper(tmp_path: Path) -> None:
     assert parsed.all("path", **{"class": "beat"})
 
 
+def test_old_labels_and_missing_intervals_are_said(synthetic_home: Home, tmp_path: Path, monkeypatch) -> None:
+    from pipelines.report import gather, render
+
+    found = gather(synthetic_home, TASK, "test")
+    found["stale"] = ["map.made_up"]
+    for run in found["results"].top:
+        run.score["metrics"]["auroc"] |= {"lo": None, "hi": None}
+        run.score["metrics"]["auprc"] |= {"value": None, "lo": None, "hi": None, "reason": "for a reason"}
+    parsed = Page(render(found))
+    shown = _table(parsed, "Metrics with intervals")
+    assert parsed.faults == []
+    assert next(row for key, row in shown.items() if key.startswith("auroc"))["prior"] == "0.500 no interval"
+    assert shown["auprc"]["prior"] == "undefined: for a reason"
+    assert "older than map.made_up" in parsed.all("header")[0]["text"]
+
+
+def test_only_the_release_that_was_made_up_is_called_synthetic(tmp_path: Path) -> None:
+    from pipelines.report import MADE, synthetic
+
+    home = Home(tmp_path)
+    loaded = {"release": {"sha256": "ab"}}
+    assert synthetic(home, loaded) is None
+    (tmp_path / MADE).parent.mkdir()
+    (tmp_path / MADE).write_text('{"release": "ab", "cases": 6}')
+    assert synthetic(home, loaded)["cases"] == 6
+    assert synthetic(home, {"release": {"sha256": "cd"}}) is None
+    assert synthetic(home, None) is None
+
+
 def test_an_unbuilt_home_is_refused(tmp_path: Path) -> None:
     with pytest.raises(HomeError, match="no build"):
         write_report(Home(tmp_path), TASK, tmp_path / "report.html")
