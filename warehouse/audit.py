@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import duckdb
 
 from warehouse.home import Home
-from warehouse.materialize import read_manifest
+from warehouse.manifest import file_digest, read_manifest
 from warehouse.query import connect
 from warehouse.spec import find_spec
 from warehouse.views import Catalog
@@ -99,12 +99,10 @@ def _run(con: duckdb.DuckDBPyConnection, name: str, what: str, query: str) -> Fi
 
 
 def _files(home: Home, manifest: dict, names: set[str]) -> list[Finding]:
-    from warehouse.materialize import _sha256
-
     changed = [
         (name, manifest[name]["file"])
         for name in sorted(names)
-        if _sha256(home.built / manifest[name]["file"]) != manifest[name]["sha256"]
+        if file_digest(home.built / manifest[name]["file"]) != manifest[name]["sha256"]
     ]
     what = "Parquet files that are not the ones of the manifest"
     return [Finding("built files", what, ("view", "file"), tuple(changed[:SHOWN]), len(changed))]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 from warehouse.fingerprints import lineage_digests
 from warehouse.home import Home
+from warehouse.load.cards import card_of
 from warehouse.load.report import read_report
-from warehouse.project import registry_path
 from warehouse.spec import find_spec
 from warehouse.splits import declaration
 from warehouse.views import Catalog
@@ -17,7 +15,7 @@ def cite(home: Home, task: str) -> dict:
     """Everything to cite for TASK; ``loaded`` is None when its data set is not in this home."""
     spec = find_spec(task)
     dataset = spec.data["dataset"]
-    card = json.loads(registry_path("datasets", f"{dataset}.json").read_text(encoding="utf-8"))
+    card = card_of(dataset)
     catalog = Catalog.read()
     lineage = lineage_digests(catalog, catalog.resolve(spec.view))
     report = read_report(home, dataset)

@@ -8,7 +8,7 @@ import duckdb
 
 from warehouse.errors import UsageError
 from warehouse.home import Home
-from warehouse.materialize import stale
+from warehouse.manifest import stale
 from warehouse.query import connect
 from warehouse.spec import Spec, find_spec
 from warehouse.splits import declaration

@@ -11,6 +11,8 @@ Names in SQL and where they come from::
 
 from __future__ import annotations
 
+import json
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +20,7 @@ from pathlib import Path
 import duckdb
 
 from warehouse.errors import RegistryError
-from warehouse.home import Home
+from warehouse.home import Home, sync, write_text
 from warehouse.load.report import loaded
 from warehouse.maps import map_digest, map_files
 from warehouse.project import registry_path
@@ -26,6 +28,7 @@ from warehouse.splits import declaration
 from warehouse.views import Catalog, View
 
 SPLIT_TABLE = "split"
+ENGINE = f"duckdb {duckdb.__version__}"
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,42 @@ def define_aliases(con: duckdb.DuckDBPyConnection, catalog: Catalog, created: li
     for alias, view in catalog.newest().items():
         if view.name in created:
             con.execute(f"CREATE OR REPLACE VIEW {alias} AS SELECT * FROM {view.name}")
+
+
+def write_database(
+    home: Home, catalog: Catalog, manifest: dict, stored_at: Callable[[View], Path | None]
+) -> None:
+    """Write ``leadhouse.duckdb``, a cache of view definitions over the Parquet files, whole or not at all.
+
+    ``.leadhouse.json`` says what it was made of; while that has not moved, neither has the database.
+    """
+    present = inputs(home)
+    made_of = {
+        "engine": ENGINE,
+        "place": str(home.path),
+        "inputs": {name: source.digest for name, source in present.items()},
+        "views": {view.name: view.sql_fingerprint for view in catalog.values()},
+        "built": sorted(manifest),
+        "newest": {alias: view.name for alias, view in catalog.newest().items()},
+    }
+    note = home.path / ".leadhouse.json"
+    text = json.dumps(made_of, sort_keys=True)
+    if home.database.is_file() and note.is_file() and note.read_text(encoding="utf-8") == text:
+        return
+    for left in home.path.glob(".leadhouse.*.duckdb*"):  # by a run that was killed
+        left.unlink(missing_ok=True)
+    draft = home.path / f".leadhouse.{uuid.uuid4().hex[:12]}.duckdb"
+    try:
+        con = duckdb.connect(str(draft))
+        created = define(con, present, list(catalog.values()), stored_at)
+        define_aliases(con, catalog, created)
+        con.close()
+        sync(draft)
+        draft.replace(home.database)
+        write_text(note, text)
+    finally:
+        draft.unlink(missing_ok=True)
+        draft.with_name(f"{draft.name}.wal").unlink(missing_ok=True)
 
 
 def _parquet(files: tuple[Path, ...]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from warehouse.fingerprints import rule_fingerprints
 from warehouse.home import Home
-from warehouse.materialize import read_manifest
+from warehouse.manifest import read_manifest
 from warehouse.views import Catalog
 
 COLUMNS = ("view", "layer", "status", "stored", "built", "rows", "fingerprint", "reads")

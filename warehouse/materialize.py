@@ -7,25 +7,20 @@ before stays what everybody reads.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import tempfile
-import uuid
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
 
-from warehouse.database import broken, computable, define, define_aliases, define_view, inputs
+from warehouse.database import ENGINE, broken, computable, define, define_view, inputs, write_database
 from warehouse.errors import HomeError, RegistryError
 from warehouse.fingerprints import build_fingerprints, lineage_digests, rule_fingerprints
-from warehouse.home import Home, carry, generation, sweep, sync, write_text, writing
-from warehouse.project import registry_path, sql_root
+from warehouse.home import Home, carry, generation, sweep, writing
+from warehouse.manifest import MANIFEST, built_file, file_digest, read_manifest
 from warehouse.views import Catalog, View
 
-MANIFEST = "manifest.json"
-ENGINE = f"duckdb {duckdb.__version__}"
 ROW_GROUP = 122_880
 
 
@@ -57,19 +52,6 @@ class Build:
         return "\n".join(lines)
 
 
-def read_manifest(home: Home) -> dict:
-    """The manifest of the present build, ``{"views": {}}`` where nothing is built."""
-    path = home.built / MANIFEST
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {"views": {}}
-    except (OSError, ValueError) as error:
-        raise HomeError(
-            f"{path}: found {error}; expected what `materialize` wrote", "run materialize again"
-        ) from error
-
-
 def materialize(
     home: Home, names: list[str] | None = None, *, catalog: Catalog | None = None, threads: int | None = None
 ) -> Build:
@@ -89,7 +71,7 @@ def materialize(
             with generation(home.built) as folder:
                 build = _build(home, plan, folder, before["views"], threads)
                 _write_manifest(folder, build.manifest)
-        write_database(home, catalog, build.manifest["views"])
+        write_database(home, catalog, build.manifest["views"], built_file(home, build.manifest["views"]))
     build.skipped = sorted(set(catalog) - computable(catalog, plan.present))
     return build
 
@@ -116,34 +98,11 @@ def check(home: Home, names: list[str] | None = None, *, catalog: Catalog | None
             differences.append(
                 f"{name}: the same inputs give other bytes ({old['rows']} and {entry['rows']} rows)"
             )
-        elif _sha256(home.built / old["file"]) != old["sha256"]:
+        elif file_digest(home.built / old["file"]) != old["sha256"]:
             differences.append(f"{name}: {old['file']} is missing or was changed since it was built")
     if names is None:
         differences += [f"{name}: built, but no view any more" for name in present if name not in fresh]
     return differences
-
-
-def stale(home: Home, view_name: str) -> list[str]:
-    """The views and maps behind a built view whose rule is another one now, by name.
-
-    Files are compared first, which is cheap; only where bytes differ are fingerprints asked, so that an edited
-    comment makes nothing stale.
-    """
-    entry = read_manifest(home)["views"].get(view_name)
-    if entry is None:
-        return []
-    touched = [name for name, digest in entry["files"].items() if _sha256(_rule_file(name)) != digest]
-    if not touched:
-        return []
-    rules = rule_fingerprints(Catalog.read())
-    known = entry["lineage"]["views"]
-    return [name for name in touched if name not in rules or rules[name] != known.get(name)]
-
-
-def _rule_file(name: str) -> Path:
-    """The file behind a view's or a map's name; it may be gone."""
-    schema, _, stem = name.partition(".")
-    return registry_path("maps", f"{stem}.csv") if schema == "map" else sql_root() / schema / f"{stem}.sql"
 
 
 @dataclass(frozen=True)
@@ -253,7 +212,7 @@ def _entry(con: duckdb.DuckDBPyConnection, plan: _Plan, view: View, target: Path
         "file": view.file,
         "rows": rows,
         "bytes": target.stat().st_size,
-        "sha256": _sha256(target),
+        "sha256": file_digest(target),
         "fingerprint": plan.fingerprints[view.name],
         "rule": rule,
         "reads": {
@@ -262,7 +221,7 @@ def _entry(con: duckdb.DuckDBPyConnection, plan: _Plan, view: View, target: Path
         },
         "lineage": lineage_digests(plan.catalog, view),
         "files": {
-            **{member.name: _sha256(member.path) for member in lineage},
+            **{member.name: file_digest(member.path) for member in lineage},
             **{name: digest for name, digest in sorted(maps.items()) if name.startswith("map.")},
         },
     }
@@ -270,54 +229,3 @@ def _entry(con: duckdb.DuckDBPyConnection, plan: _Plan, view: View, target: Path
 
 def _write_manifest(folder: Path, manifest: dict) -> None:
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-
-
-def write_database(home: Home, catalog: Catalog, manifest: dict) -> None:
-    """Write ``leadhouse.duckdb``, a cache of view definitions over the Parquet files, whole or not at all.
-
-    ``.leadhouse.json`` says what it was made of; while that has not moved, neither has the database.
-    """
-    present = inputs(home)
-    made_of = {
-        "engine": ENGINE,
-        "place": str(home.path),
-        "inputs": {name: source.digest for name, source in present.items()},
-        "views": {view.name: view.sql_fingerprint for view in catalog.values()},
-        "built": sorted(manifest),
-        "newest": {alias: view.name for alias, view in catalog.newest().items()},
-    }
-    note = home.path / ".leadhouse.json"
-    text = json.dumps(made_of, sort_keys=True)
-    if home.database.is_file() and note.is_file() and note.read_text(encoding="utf-8") == text:
-        return
-    for left in home.path.glob(".leadhouse.*.duckdb*"):  # by a run that was killed
-        left.unlink(missing_ok=True)
-    draft = home.path / f".leadhouse.{uuid.uuid4().hex[:12]}.duckdb"
-    try:
-        con = duckdb.connect(str(draft))
-        created = define(con, present, list(catalog.values()), built_file(home, manifest))
-        define_aliases(con, catalog, created)
-        con.close()
-        sync(draft)
-        draft.replace(home.database)
-        write_text(note, text)
-    finally:
-        draft.unlink(missing_ok=True)
-        draft.with_name(f"{draft.name}.wal").unlink(missing_ok=True)
-
-
-def built_file(home: Home, manifest: dict) -> Callable[[View], Path | None]:
-    """View → its Parquet file in the present build, None when it is not built."""
-
-    def find(view: View) -> Path | None:
-        return home.built / manifest[view.name]["file"] if view.name in manifest else None
-
-    return find
-
-
-def _sha256(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return ""

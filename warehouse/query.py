@@ -7,7 +7,7 @@ import duckdb
 from warehouse.database import define, define_aliases, inputs
 from warehouse.errors import HomeError, UsageError
 from warehouse.home import Home
-from warehouse.materialize import built_file, read_manifest
+from warehouse.manifest import built_file, read_manifest
 from warehouse.views import Catalog
 
 

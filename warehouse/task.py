@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from warehouse.errors import HomeError, RegistryError
 from warehouse.home import Home
-from warehouse.materialize import read_manifest, stale
+from warehouse.manifest import read_manifest, stale
 from warehouse.spec import Spec, find_spec, specs
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -16,7 +17,8 @@ from releases import small_release
 
 from warehouse.home import Home
 from warehouse.load.vitaldb_arrhythmia import DATASET, load
-from warehouse.materialize import materialize, read_manifest
+from warehouse.manifest import read_manifest
+from warehouse.materialize import materialize
 from warehouse.project import sql_root
 from warehouse.views import Catalog
 

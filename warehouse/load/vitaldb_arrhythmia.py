@@ -7,34 +7,23 @@ stays in the raw tables as it is, and stands in ``_load.json`` with the view tha
 from __future__ import annotations
 
 import hashlib
-import json
-import sys
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from warehouse import splits
 from warehouse.errors import InputError, Problem, UsageError
 from warehouse.home import Home, generation, writing
 from warehouse.load import metadata_csv, raw
 from warehouse.load.annotation_csv import NAME, AnnotationFile, read_annotation_file
-from warehouse.load.columns import from_numbers, from_rows, texts, to_numbers
+from warehouse.load.cards import card_of
+from warehouse.load.columns import from_numbers, from_rows, texts
+from warehouse.load.oddities import note_oddities
 from warehouse.load.report import LoadReport, write_report
-from warehouse.load.vital_tables import SCHEMAS
-from warehouse.maps import map_rows
-from warehouse.project import registry_path
+from warehouse.load.vitaldb_signals import download_signals, write_signals
 
 DATASET = "vitaldb-arrhythmia"
-
-
-def card() -> dict:
-    """The data set's declaration."""
-    return json.loads(registry_path("datasets", f"{DATASET}.json").read_text(encoding="utf-8"))
 
 
 def load(
@@ -62,7 +51,7 @@ def load(
             f"{source}: found {'a file' if source.exists() else 'nothing'}; expected the folder of a release",
             "pass the folder that holds metadata.csv and the Annotation_file_<case>.csv files",
         )
-    report = LoadReport(DATASET, card()["schema"])
+    report = LoadReport(DATASET, card_of(DATASET)["schema"])
     paths = _annotation_paths(source)
     metadata_path = _metadata_path(source)
     metadata = metadata_csv.read_metadata(metadata_path)
@@ -82,17 +71,18 @@ def load(
         }
         for file in files
     ]
-    _oddities(files, annotation, report)
+    note_oddities(files, annotation, report)
 
     if download:
-        signals = _download(home, list(paths), signals, base_url, workers, progress, report)
+        folder = signals or home.path / "downloads" / "vitaldb"
+        url = base_url or card_of(DATASET)["signals_base_url"]
+        signals = download_signals(folder, list(paths), url, workers, progress, report)
     with home.writer(f"load {DATASET}"), writing(home.path), generation(home.raw / DATASET) as folder:
-        before = home.raw / DATASET
         raw.write_table(folder, "annotation", annotation, report)
         raw.write_table(folder, "metadata", metadata, report)
         raw.write_table(folder, "clinical", clinical, report)
         raw.write_table(folder, "split", _split(), report)
-        _signals(folder, before, metadata, signals, workers, progress, report)
+        write_signals(folder, home.raw / DATASET, metadata, signals, workers, progress, report)
         write_report(folder, report)
     return report
 
@@ -218,7 +208,7 @@ def _subjects(
         return from_rows([], metadata_csv.CLINICAL)
     table = metadata_csv.read_clinical(path, column)
     known = set(table["case_id"].to_pylist())
-    units = splits.declaration(card()["split"])["units"]
+    units = splits.declaration(card_of(DATASET)["split"])["units"]
     problems = [
         Problem(path.name, f"no row for case {case_id}", "a subject for every annotated case")
         for case_id in cases
@@ -256,8 +246,8 @@ def _release(files: list[AnnotationFile]) -> dict:
     """Which release the files are, by the digest over their names and digests."""
     text = "".join(f"{file.name} {file.sha256}\n" for file in sorted(files, key=lambda file: file.name))
     digest = hashlib.sha256(text.encode()).hexdigest()
-    known = next((release for release in card()["releases"] if release["sha256"] == digest), None)
-    specified = next(release["name"] for release in card()["releases"] if release["is_specified"])
+    known = next((release for release in card_of(DATASET)["releases"] if release["sha256"] == digest), None)
+    specified = next(release["name"] for release in card_of(DATASET)["releases"] if release["is_specified"])
     return {
         "sha256": digest,
         "name": known["name"] if known else None,
@@ -271,150 +261,6 @@ def _release(files: list[AnnotationFile]) -> dict:
 
 
 def _split() -> pa.Table:
-    split = splits.draw(card()["split"])
+    split = splits.draw(card_of(DATASET)["split"])
     schema = pa.schema([("subject_id", pa.int32()), ("part", pa.string())])
     return from_rows(zip(split.units.tolist(), split.parts.tolist(), strict=True), schema)
-
-
-def _download(
-    home: Home,
-    cases: list[int],
-    folder: Path | None,
-    base_url: str | None,
-    workers: int,
-    progress: bool,
-    report: LoadReport,
-) -> Path:
-    from warehouse.load.download import download_cases
-
-    folder = folder or home.path / "downloads" / "vitaldb"
-    url = base_url or card()["signals_base_url"]
-    with writing(folder), _bar(len(cases), "download", progress) as step:
-        folder.mkdir(parents=True, exist_ok=True)
-        result = download_cases(cases, folder, base_url=url, workers=workers, progress=step)
-    report.problems += result.problems
-    report.notes.append(f"signals: {len(cases) - len(result.problems)} of {len(cases)} files from {url}")
-    return folder
-
-
-def _signals(
-    folder: Path,
-    before: Path,
-    metadata: pa.Table,
-    source: Path | None,
-    workers: int,
-    progress: bool,
-    report: LoadReport,
-) -> None:
-    if source is None and _has_signals(before):
-        for name in SCHEMAS:
-            raw.carry_table(before, folder, name, report)
-        report.notes.append("signals: kept from the load before")
-        return
-    if source is None:
-        for name, schema in SCHEMAS.items():
-            raw.write_empty_table(folder, name, schema, report)
-        report.notes.append("signals: none loaded; missing ECG and the clock are not checked")
-        return
-    from warehouse.load import vital
-
-    windows = [
-        vital.CaseWindow(row["case_id"], row["analysis_start_time_sec"], row["analysis_end_time_sec"])
-        for row in metadata.to_pylist()
-    ]
-    files = vital.find_signal_files(source)
-    with _bar(len(files), "signals", progress) as step:
-        result = vital.load_signals(windows, files, folder, workers=workers, progress=step)
-    report.problems += result.problems
-    report.notes += result.notes
-    for name in SCHEMAS:
-        raw.enter_table(folder, name, report)
-
-
-def _has_signals(before: Path) -> bool:
-    path = before / "_load.json"
-    return path.is_file() and json.loads(path.read_text(encoding="utf-8"))["tables"]["signal_case"]["rows"] > 0
-
-
-@contextmanager
-def _bar(length: int, label: str, shown: bool) -> Iterator[Callable[[int], object] | None]:
-    """A progress bar on stderr, or None when it is not wanted."""
-    if not shown:
-        yield None
-        return
-    import click
-
-    with click.progressbar(length=length, label=label, file=sys.stderr) as bar:
-        yield bar.update
-
-
-def _oddities(files: list[AnnotationFile], annotation: pa.Table, report: LoadReport) -> None:
-    """Enter every known trap of the files with its extent."""
-    layouts = Counter(file.layout for file in files)
-    for layout in sorted(set(layouts) - {"standard"}):
-        cases = [file.case_id for file in files if file.layout == layout]
-        report.odd(f"layout '{layout}'", len(cases), cases, "read after its own header")
-    without = [file.case_id for file in files if not file.has_bom]
-    report.odd("file without byte order mark", len(without), without, "read either way")
-
-    rhythms, beats = _tally(annotation["rhythm_label"]), _tally(annotation["beat_type"])
-    old = [row["spelling"] for row in map_rows("vitaldb_rhythm") if row["spelling"] != row["rhythm"]]
-    report.odd(
-        "rhythm under an old name",
-        sum(rhythms[name] for name in old),
-        handled="map.vitaldb_rhythm translates it",
-    )
-    report.odd(
-        "row without a rhythm",
-        rhythms[None],
-        handled="ends a run of normal rhythm (vitaldb.normal_context_v0)",
-    )
-    report.odd("row without a beat", beats[None], handled="no beat (vitaldb.annotation_v0)")
-    markers = [row["beat_type"] for row in map_rows("vitaldb_beat") if row["kind"] == "marker"]
-    misplaced = annotation["case_id"].filter(pc.is_in(annotation["beat_type"], texts(markers)))
-    report.odd(
-        "marker in the beat column",
-        len(misplaced),
-        sorted(set(misplaced.to_pylist())),
-        "taken as a marker (vitaldb.annotation_v0); the beats between are not flagged in the files",
-    )
-    case, time = to_numbers(annotation["case_id"]), to_numbers(annotation["time_second"])
-    same_case = case[1:] == case[:-1]
-    step = np.diff(time)
-    tied = same_case & (step == 0)
-    starts = tied & ~np.concatenate([[False], tied[:-1]])
-    report.odd(
-        "group of rows with one time stamp",
-        int(starts.sum()),
-        np.unique(case[1:][tied]).tolist(),
-        "kept, in the order of the file",
-    )
-    unpaired = _unpaired_markers(annotation, begin=markers[0])
-    report.odd(
-        "case with unpaired markers of bad signal quality",
-        len(unpaired),
-        unpaired,
-        "the row's own flag decides; both pairings stand in vitaldb.quality_interval_v0",
-    )
-
-
-def _tally(column: pa.ChunkedArray) -> Counter:
-    """How often each value stands in a column, None for NULL."""
-    return Counter({entry["values"]: entry["counts"] for entry in pc.value_counts(column).to_pylist()})
-
-
-def _unpaired_markers(annotation: pa.Table, begin: str) -> list[int]:
-    """Cases in which the markers do not alternate between ``begin`` and its end."""
-    rows = annotation.select(["case_id", "bad_signal_quality_label"]).filter(
-        pc.is_valid(annotation["bad_signal_quality_label"])
-    )
-    open_since: dict[int, bool] = {}
-    odd = set()
-    for case_id, label in zip(
-        rows["case_id"].to_pylist(), rows["bad_signal_quality_label"].to_pylist(), strict=True
-    ):
-        begins = label.startswith(begin)
-        if begins == open_since.get(case_id, False):
-            odd.add(case_id)
-        open_since[case_id] = begins
-    return sorted(odd | {case_id for case_id, is_open in open_since.items() if is_open})

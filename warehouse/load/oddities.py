@@ -1,0 +1,86 @@
+"""What is odd in the annotation files, with its extent and with what the views make of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from warehouse.load.annotation_csv import AnnotationFile
+from warehouse.load.columns import texts, to_numbers
+from warehouse.load.report import LoadReport
+from warehouse.maps import map_rows
+
+
+def note_oddities(files: list[AnnotationFile], annotation: pa.Table, report: LoadReport) -> None:
+    """Enter every known trap of the files in the report; ``annotation`` has their rows, stacked."""
+    layouts = Counter(file.layout for file in files)
+    for layout in sorted(set(layouts) - {"standard"}):
+        cases = [file.case_id for file in files if file.layout == layout]
+        report.odd(f"layout '{layout}'", len(cases), cases, "read after its own header")
+    without = [file.case_id for file in files if not file.has_bom]
+    report.odd("file without byte order mark", len(without), without, "read either way")
+
+    rhythms, beats = _tally(annotation["rhythm_label"]), _tally(annotation["beat_type"])
+    old = [row["spelling"] for row in map_rows("vitaldb_rhythm") if row["spelling"] != row["rhythm"]]
+    report.odd(
+        "rhythm under an old name",
+        sum(rhythms[name] for name in old),
+        handled="map.vitaldb_rhythm translates it",
+    )
+    report.odd(
+        "row without a rhythm",
+        rhythms[None],
+        handled="ends a run of normal rhythm (vitaldb.normal_context_v0)",
+    )
+    report.odd("row without a beat", beats[None], handled="no beat (vitaldb.annotation_v0)")
+    markers = [row["beat_type"] for row in map_rows("vitaldb_beat") if row["kind"] == "marker"]
+    misplaced = annotation["case_id"].filter(pc.is_in(annotation["beat_type"], texts(markers)))
+    report.odd(
+        "marker in the beat column",
+        len(misplaced),
+        sorted(set(misplaced.to_pylist())),
+        "taken as a marker (vitaldb.annotation_v0); the beats between are not flagged in the files",
+    )
+    case, time = to_numbers(annotation["case_id"]), to_numbers(annotation["time_second"])
+    same_case = case[1:] == case[:-1]
+    step = np.diff(time)
+    tied = same_case & (step == 0)
+    starts = tied & ~np.concatenate([[False], tied[:-1]])
+    report.odd(
+        "group of rows with one time stamp",
+        int(starts.sum()),
+        np.unique(case[1:][tied]).tolist(),
+        "kept, in the order of the file",
+    )
+    unpaired = _unpaired_markers(annotation, begin=markers[0])
+    report.odd(
+        "case with unpaired markers of bad signal quality",
+        len(unpaired),
+        unpaired,
+        "the row's own flag decides; both pairings stand in vitaldb.quality_interval_v0",
+    )
+
+
+def _tally(column: pa.ChunkedArray) -> Counter:
+    """How often each value stands in a column, None for NULL."""
+    return Counter({entry["values"]: entry["counts"] for entry in pc.value_counts(column).to_pylist()})
+
+
+def _unpaired_markers(annotation: pa.Table, begin: str) -> list[int]:
+    """Cases in which the markers do not alternate between ``begin`` and its end."""
+    rows = annotation.select(["case_id", "bad_signal_quality_label"]).filter(
+        pc.is_valid(annotation["bad_signal_quality_label"])
+    )
+    open_since: dict[int, bool] = {}
+    odd = set()
+    for case_id, label in zip(
+        rows["case_id"].to_pylist(), rows["bad_signal_quality_label"].to_pylist(), strict=True
+    ):
+        begins = label.startswith(begin)
+        if begins == open_since.get(case_id, False):
+            odd.add(case_id)
+        open_since[case_id] = begins
+    return sorted(odd | {case_id for case_id, is_open in open_since.items() if is_open})

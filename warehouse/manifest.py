@@ -1,0 +1,70 @@
+"""The manifest of a build: what lies in ``data/built`` and what it was made of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from warehouse.errors import HomeError
+from warehouse.fingerprints import rule_fingerprints
+from warehouse.home import Home
+from warehouse.project import registry_path, sql_root
+from warehouse.views import Catalog, View
+
+MANIFEST = "manifest.json"
+
+
+def read_manifest(home: Home) -> dict:
+    """The manifest of the present build, ``{"views": {}}`` where nothing is built."""
+    path = home.built / MANIFEST
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {"views": {}}
+    except (OSError, ValueError) as error:
+        raise HomeError(
+            f"{path}: found {error}; expected what `materialize` wrote", "run materialize again"
+        ) from error
+
+
+def built_file(home: Home, manifest: dict) -> Callable[[View], Path | None]:
+    """View → its Parquet file in the present build, None when it is not built."""
+
+    def find(view: View) -> Path | None:
+        return home.built / manifest[view.name]["file"] if view.name in manifest else None
+
+    return find
+
+
+def stale(home: Home, view_name: str) -> list[str]:
+    """The views and maps behind a built view whose rule is another one now, by name.
+
+    Files are compared first, which is cheap; only where bytes differ are fingerprints asked, so that an edited
+    comment makes nothing stale.
+    """
+    entry = read_manifest(home)["views"].get(view_name)
+    if entry is None:
+        return []
+    touched = [name for name, digest in entry["files"].items() if file_digest(_rule_file(name)) != digest]
+    if not touched:
+        return []
+    rules = rule_fingerprints(Catalog.read())
+    known = entry["lineage"]["views"]
+    return [name for name in touched if name not in rules or rules[name] != known.get(name)]
+
+
+def _rule_file(name: str) -> Path:
+    """The file behind a view's or a map's name; it may be gone."""
+    schema, _, stem = name.partition(".")
+    return registry_path("maps", f"{stem}.csv") if schema == "map" else sql_root() / schema / f"{stem}.sql"
+
+
+def file_digest(path: Path) -> str:
+    """sha256 of a file, the empty text when it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
