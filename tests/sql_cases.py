@@ -45,7 +45,9 @@ def read_rows(path: Path) -> Rows:
     """Lines that begin with # are remarks, blanks around a field are layout, an empty field is NULL."""
     with path.open(encoding="utf-8", newline="") as file:
         lines = [line for line in file if line.strip() and not line.startswith("#")]
-    header, *rows = ([field.strip() or None for field in line] for line in csv.reader(lines, skipinitialspace=True))
+    header, *rows = (
+        [field.strip() or None for field in line] for line in csv.reader(lines, skipinitialspace=True)
+    )
     ragged = [row for row in rows if len(row) != len(header)]
     assert not ragged, f"{path}: {ragged[0]} has not {len(header)} fields"
     assert all(header), f"{path}: a column has no name"
@@ -109,13 +111,17 @@ def _described(con: duckdb.DuckDBPyConnection, name: str) -> list[tuple[str, str
 def create_table(con: duckdb.DuckDBPyConnection, name: str, columns: list[tuple[str, str]]) -> None:
     """An empty table under its SQL name, in place of one that is there."""
     con.execute(f"CREATE SCHEMA IF NOT EXISTS {name.split('.')[0]}")
-    con.execute(f"CREATE OR REPLACE TABLE {name} ({', '.join(f'{column} {kind}' for column, kind in columns)})")
+    con.execute(
+        f"CREATE OR REPLACE TABLE {name} ({', '.join(f'{column} {kind}' for column, kind in columns)})"
+    )
 
 
 def create_map(con: duckdb.DuckDBPyConnection, name: str) -> None:
     """A map of the registry, typed as the warehouse types it."""
     con.execute("CREATE SCHEMA IF NOT EXISTS map")
-    con.execute(f"CREATE OR REPLACE TABLE map.{name} AS SELECT * FROM read_csv('{map_files()[name]}', header = true)")
+    con.execute(
+        f"CREATE OR REPLACE TABLE map.{name} AS SELECT * FROM read_csv('{map_files()[name]}', header = true)"
+    )
 
 
 def typed(con: duckdb.DuckDBPyConnection, name: str, rows: Rows) -> list[tuple]:
@@ -134,7 +140,9 @@ def typed(con: duckdb.DuckDBPyConnection, name: str, rows: Rows) -> list[tuple]:
 def fill(con: duckdb.DuckDBPyConnection, name: str, rows: Rows) -> None:
     """Insert a file's rows; columns that it lacks stay NULL."""
     for row in typed(con, name, rows):
-        con.execute(f"INSERT INTO {name} ({', '.join(rows.columns)}) VALUES ({', '.join('?' * len(row))})", row)
+        con.execute(
+            f"INSERT INTO {name} ({', '.join(rows.columns)}) VALUES ({', '.join('?' * len(row))})", row
+        )
 
 
 @cache
@@ -150,7 +158,9 @@ def run_case(view: View, case: Case) -> list[tuple]:
     """
     con = connection()
     needless = sorted(set(case.given) - set(view.reads))
-    assert not needless, f"{case.id}: given {', '.join(needless)}, but {view.name} reads {', '.join(view.reads)}"
+    assert not needless, (
+        f"{case.id}: given {', '.join(needless)}, but {view.name} reads {', '.join(view.reads)}"
+    )
     for name in view.reads:
         if name.startswith("map.") and name not in case.given:
             create_map(con, name[4:])
@@ -173,6 +183,11 @@ def difference(columns: tuple[str, ...], wanted: list[tuple], found: list[tuple]
 
     if wanted == found:
         return ""
-    lines = [[", ".join("" if value is None else str(value) for value in row) for row in rows] for rows in (wanted, found)]
+    lines = [
+        [", ".join("" if value is None else str(value) for value in row) for row in rows]
+        for rows in (wanted, found)
+    ]
     changes = [line for line in difflib.ndiff(*lines) if line[0] in "+-"]
-    return "\n".join([f"  {', '.join(columns)}", *(changes or ["  the same text, but other types or another order"])])
+    return "\n".join(
+        [f"  {', '.join(columns)}", *(changes or ["  the same text, but other types or another order"])]
+    )

@@ -39,4 +39,6 @@ def test_loading_twice_writes_identical_tables(tmp_path, synthetic_home):
 
     home = Home(tmp_path / "data")
     load(home, synthetic_home.path.parent / "release")
-    assert digests(home.raw.resolve() / "vitaldb-arrhythmia") == digests(synthetic_home.raw / "vitaldb-arrhythmia")
+    assert digests(home.raw.resolve() / "vitaldb-arrhythmia") == digests(
+        synthetic_home.raw / "vitaldb-arrhythmia"
+    )

@@ -14,7 +14,10 @@ MARKERS = frozenset({"Start", "End"})
 def read_folder(folder: Path) -> dict[int, list[Row]]:
     """Case id → rows, for every ``Annotation_file_<case>.csv`` at any depth."""
     paths = folder.rglob("Annotation_file_*.csv")
-    return {case_id: read_case(path) for case_id, path in sorted((int(path.stem.split("_")[-1]), path) for path in paths)}
+    return {
+        case_id: read_case(path)
+        for case_id, path in sorted((int(path.stem.split("_")[-1]), path) for path in paths)
+    }
 
 
 def read_case(path: Path) -> list[Row]:

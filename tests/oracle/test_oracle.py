@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import pytest
-from oracle import Ecg, label_case, read_case, read_folder
 
+from oracle import Ecg, label_case, read_case, read_folder
 from warehouse.home import Home
 from warehouse.query import connect
 
 
 def oracle_rows(cases, signals: dict[int, Ecg]) -> list[tuple]:
     return [
-        (case_id, *segment[:3], "|".join(segment.rhythms) or None, "|".join(segment.rhythms_seen) or None, *segment[5:])
+        (
+            case_id,
+            *segment[:3],
+            "|".join(segment.rhythms) or None,
+            "|".join(segment.rhythms_seen) or None,
+            *segment[5:],
+        )
         for case_id, rows in cases.items()
         for segment in label_case(rows, signals.get(case_id))
     ]
@@ -73,8 +79,14 @@ def test_every_segment_of_the_real_files(real_home: Home, shared):
 @pytest.mark.parametrize(
     ("header", "line"),
     [
-        ("time_second,beat_type,rhythm_label,bad_signal_quality,bad_signal_quality_label", "1.5,V,MAT,True,Start1"),
-        ("time_second,beat_type,rhythm_label,bad_signal_quality_label,bad_signal_quality", "1.5,V,MAT,Start1,True"),
+        (
+            "time_second,beat_type,rhythm_label,bad_signal_quality,bad_signal_quality_label",
+            "1.5,V,MAT,True,Start1",
+        ),
+        (
+            "time_second,beat_type,rhythm_label,bad_signal_quality_label,bad_signal_quality",
+            "1.5,V,MAT,Start1,True",
+        ),
         ("caseid,beat_type,time_second,rhythm_label,bad_signal_quality", "7.0,V,1.5,MAT,TRUE"),
     ],
 )
@@ -90,7 +102,8 @@ def test_each_layout_is_read_after_its_own_header(tmp_path, header, line, openin
 def test_an_unknown_word_is_refused(tmp_path, fields):
     path = tmp_path / "Annotation_file_7.csv"
     path.write_text(
-        f"time_second,beat_type,rhythm_label,bad_signal_quality,bad_signal_quality_label\n{fields}\n", encoding="utf-8"
+        f"time_second,beat_type,rhythm_label,bad_signal_quality,bad_signal_quality_label\n{fields}\n",
+        encoding="utf-8",
     )
     with pytest.raises((ValueError, KeyError)):
         read_case(path)

@@ -22,7 +22,9 @@ def test_view_gives_what_the_case_expects(case: Case):
     assert not differing, f"{case.id} ({view.name})\n{differing}"
 
 
-@pytest.mark.parametrize("view", [view.name for view in CATALOG.values() if view.layer in (*CASES_EXPECTED, "task")])
+@pytest.mark.parametrize(
+    "view", [view.name for view in CATALOG.values() if view.layer in (*CASES_EXPECTED, "task")]
+)
 def test_evidence_label_and_task_views_have_cases(view: str):
     assert [case for case in CASES if case.view == view]
 
@@ -44,13 +46,20 @@ def test_a_failure_shows_the_differing_rows_only():
 
 
 def test_a_table_that_the_view_does_not_read_is_refused():
-    case = Case("vitaldb.noise_v0", "wrong", {"vitaldb.segment_v0": Rows(Path("x"), (), ())}, Rows(Path("x"), ("row_no",), ()))
+    case = Case(
+        "vitaldb.noise_v0",
+        "wrong",
+        {"vitaldb.segment_v0": Rows(Path("x"), (), ())},
+        Rows(Path("x"), ("row_no",), ()),
+    )
     with pytest.raises(AssertionError, match=r"reads vitaldb\.annotation_v0"):
         run_case(CATALOG[case.view], case)
 
 
 def test_a_column_that_the_table_does_not_have_is_refused():
     rows = Rows(Path("given.csv"), ("beat",), (("N",),))
-    case = Case("vitaldb.noise_v0", "wrong", {"vitaldb.annotation_v0": rows}, Rows(Path("x"), ("row_no",), ()))
+    case = Case(
+        "vitaldb.noise_v0", "wrong", {"vitaldb.annotation_v0": rows}, Rows(Path("x"), ("row_no",), ())
+    )
     with pytest.raises(AssertionError, match="no column beat"):
         run_case(CATALOG[case.view], case)

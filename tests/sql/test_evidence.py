@@ -58,9 +58,14 @@ def test_every_label_stays_with_nothing_but_its_accepted_candidates(built):
         """SELECT evidence.* FROM evidence INNER JOIN label USING (case_id, start_s)
         WHERE evidence.kind = 'candidate' AND evidence.accepted AND evidence.class = label.label""",
     )
-    changed = "SELECT label.*, relabelled.label FROM label INNER JOIN relabelled USING (case_id, start_s) WHERE "
+    changed = (
+        "SELECT label.*, relabelled.label FROM label INNER JOIN relabelled USING (case_id, start_s) WHERE "
+    )
     assert rows(built, changed + "label.label IS DISTINCT FROM relabelled.label") == []
-    assert rows(built, changed + "label.label IS NOT NULL AND label.rhythms IS DISTINCT FROM relabelled.rhythms") == []
+    assert (
+        rows(built, changed + "label.label IS NOT NULL AND label.rhythms IS DISTINCT FROM relabelled.rhythms")
+        == []
+    )
 
 
 def test_every_segment_without_a_label_has_a_reason_and_the_first_by_rank_is_shown(built):
@@ -98,7 +103,10 @@ def test_accepting_every_reason_gives_the_candidates_label_or_there_is_none(buil
             AND relabelled.label IS DISTINCT FROM CASE WHEN abnormal THEN 'abnormal' WHEN normal THEN 'normal' END"""
     assert rows(built, wrong) == []
     labelled = "label.label IS NOT NULL AND label.label IS DISTINCT FROM relabelled.label"
-    assert rows(built, f"SELECT * FROM label INNER JOIN relabelled USING (case_id, start_s) WHERE {labelled}") == []
+    assert (
+        rows(built, f"SELECT * FROM label INNER JOIN relabelled USING (case_id, start_s) WHERE {labelled}")
+        == []
+    )
 
 
 def test_no_candidate_row_means_that_no_rhythm_says_so(built):
@@ -115,8 +123,13 @@ def test_accepting_premature_beats_adds_what_the_readings_say(request, shared):
     built.execute(f"CREATE TABLE evidence AS SELECT * FROM {EVIDENCE}")
     built.execute(f"CREATE TABLE label AS SELECT * FROM {LABEL}")
     relabel(
-        built, "SELECT * REPLACE (accepted OR coalesce(reason = 'premature', FALSE) AS accepted) FROM evidence"
+        built,
+        "SELECT * REPLACE (accepted OR coalesce(reason = 'premature', FALSE) AS accepted) FROM evidence",
     )
     count = "SELECT label, count(*) FROM {} GROUP BY label ORDER BY label NULLS LAST"
     assert rows(built, count.format("label")) == [("abnormal", 40_246), ("normal", 52_173), (None, 15_001)]
-    assert rows(built, count.format("relabelled")) == [("abnormal", 40_246), ("normal", 57_741), (None, 9_433)]
+    assert rows(built, count.format("relabelled")) == [
+        ("abnormal", 40_246),
+        ("normal", 57_741),
+        (None, 9_433),
+    ]

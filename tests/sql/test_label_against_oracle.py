@@ -90,10 +90,13 @@ LINES = [
 STEPS = [300, 0, 1, 360, 899, 900, 1799, 1800, 1801, 3239, 3240, 3241, 3599, 3600, 3601, 5400]
 
 steps = st.sampled_from(STEPS) | st.integers(0, 4000)
-common = st.builds(Stretch, st.just(NORMAL), st.integers(1, 9), st.sampled_from([300, 1800, 3240, 3600]), steps)
+common = st.builds(
+    Stretch, st.just(NORMAL), st.integers(1, 9), st.sampled_from([300, 1800, 3240, 3600]), steps
+)
 any_stretch = st.builds(Stretch, st.sampled_from(LINES), st.integers(1, 4), steps, steps)
 holes = st.lists(
-    st.tuples(st.integers(0, 20 * HZ), st.sampled_from([1, 249, 250, 251]) | st.integers(1, 6 * HZ)), max_size=2
+    st.tuples(st.integers(0, 20 * HZ), st.sampled_from([1, 249, 250, 251]) | st.integers(1, 6 * HZ)),
+    max_size=2,
 )
 
 
@@ -138,7 +141,9 @@ def label():
             for number, (time, line) in enumerate(case.lines(), start=2)
         ]
         signals = [(n, case.ecg.first, case.ecg.samples, HZ) for n, case in enumerate(drawn) if case.ecg]
-        runs = [(n, "missing", *hole) for n, case in enumerate(drawn) if case.ecg for hole in case.ecg.missing]
+        runs = [
+            (n, "missing", *hole) for n, case in enumerate(drawn) if case.ecg for hole in case.ecg.missing
+        ]
         _refill(
             con,
             "raw_vitaldb.annotation",
@@ -163,7 +168,9 @@ def _refill(con: duckdb.DuckDBPyConnection, name: str, columns: str, rows: list[
     con.execute(f"DELETE FROM {name}")
     if rows:
         places = ", ".join(f"({', '.join('?' * len(rows[0]))})" for _ in rows)
-        con.execute(f"INSERT INTO {name} ({columns}) VALUES {places}", [field for row in rows for field in row])
+        con.execute(
+            f"INSERT INTO {name} ({columns}) VALUES {places}", [field for row in rows for field in row]
+        )
 
 
 def _as_view(segment: Segment) -> tuple:

@@ -41,7 +41,11 @@ def run(con: duckdb.DuckDBPyConnection, view: View, shard: int | None) -> str:
     """Table of the view's rows where its inputs hold one shard only; inputs without the key stay whole."""
     for name in view.reads:
         columns = {row[0] for row in con.execute(f"DESCRIBE whole.{flat(name)}").fetchall()}
-        part = f" WHERE hash({view.shard}) % {SHARDS} = {shard}" if shard is not None and view.shard in columns else ""
+        part = (
+            f" WHERE hash({view.shard}) % {SHARDS} = {shard}"
+            if shard is not None and view.shard in columns
+            else ""
+        )
         con.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM whole.{flat(name)}{part}")
     target = f"shard_{shard}"
     con.execute(f"CREATE OR REPLACE TABLE {target} AS SELECT * FROM ({view.sql}\n)")
