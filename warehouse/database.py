@@ -48,7 +48,7 @@ def inputs(home: Home) -> dict[str, Input]:
             files = tuple(home.raw / dataset / table / file for file in entry["files"])
             if table == SPLIT_TABLE:
                 name = f"split.{report['schema']}"
-                digest = declaration(report["schema"])["sha256"]
+                digest = declaration(report["schema"]).get("sha256", entry["sha256"])
             else:
                 name, digest = f"raw_{report['schema']}.{table}", entry["sha256"]
             found[name] = Input(name, digest, files)

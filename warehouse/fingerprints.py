@@ -14,7 +14,7 @@ import duckdb
 
 from warehouse.database import Input
 from warehouse.maps import map_digest
-from warehouse.splits import declaration
+from warehouse.splits import split_digest
 from warehouse.views import Catalog, View
 
 
@@ -24,7 +24,7 @@ def rule_digest(name: str) -> str | None:
     if kind == "map":
         return map_digest(stem)
     if kind == "split":
-        return declaration(stem)["sha256"]
+        return split_digest(stem)
     return None
 
 

@@ -47,6 +47,13 @@ def declaration(name: str) -> dict:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+def split_digest(name: str) -> str:
+    """What `release` locks of a split: its membership where the registry fixes it, else the declaration itself."""
+    declared = declaration(name)
+    text = json.dumps(declared, sort_keys=True)
+    return declared.get("sha256") or hashlib.sha256(text.encode()).hexdigest()
+
+
 def draw(name: str) -> Split:
     """Draw a declared split and hold it against its locked digest.
 

@@ -6,7 +6,9 @@
 -- status: draft
 -- source: vitaldb-arrhythmia-abnormal@0; deviations split, bad_signal_quality
 --
--- The task's instances: every segment of the grid with its part and, where it has one, its label.
+-- Every 5 seconds of a case are a segment. It is abnormal when a rhythm other than normal sinus rhythm is annotated
+-- in it, and normal only inside at least 45 s of uninterrupted normal sinus rhythm and without a premature beat of
+-- its own. Every other segment has no label, and a reason why.
 --
 -- left_out: a segment flagged for bad signal quality is not used in the test part and stays, with its flag, in
 -- train and validation; a case whose subject is unknown has no part ('no_subject').

@@ -6,8 +6,8 @@
 -- status: draft
 -- source: vitaldb-arrhythmia-abnormal@0, label; protocol.task
 --
--- The label of every segment of the grid, an aggregate of vitaldb.segment_evidence: a class is given when a
--- candidate for it is accepted and no exclusion of it stands. Abnormal goes before normal.
+-- The label of every segment adds up what vitaldb.segment_evidence says of it: a class is given when something
+-- speaks for it that is accepted, and nothing that stands excludes it. Abnormal goes before normal.
 --
 -- reason is what gave the label ('abnormal_rhythm', 'normal_context'), else the first reason in the order of
 -- map.vitaldb_reason; all reasons stand in the evidence. ecg says 'not checked' where no signal is loaded.

@@ -76,8 +76,8 @@ def _has_signals(before: Path) -> bool:
 
 @contextmanager
 def _bar(length: int, label: str, shown: bool) -> Iterator[Callable[[int], object] | None]:
-    """A progress bar on stderr, or None when it is not wanted."""
-    if not shown:
+    """A progress bar on stderr, or None when it is not wanted or nobody watches."""
+    if not shown or not sys.stderr.isatty():
         yield None
         return
     import click
