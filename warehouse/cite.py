@@ -7,7 +7,7 @@ from warehouse.home import Home
 from warehouse.load.cards import card_of
 from warehouse.load.report import read_report
 from warehouse.spec import find_spec
-from warehouse.splits import declaration
+from warehouse.splits import declaration, split_digest
 from warehouse.views import Catalog
 
 
@@ -36,7 +36,7 @@ def cite(home: Home, task: str) -> dict:
         else {"release": report["release"], "versions": report["versions"], "notes": report["notes"]},
         "split": None
         if split is None
-        else {key: declaration(split)[key] for key in ("name", "origin", "sha256")},
+        else {"name": split, "origin": declaration(split)["origin"], "sha256": split_digest(split)},
         "rules": lineage,
     }
 

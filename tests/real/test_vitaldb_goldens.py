@@ -165,8 +165,8 @@ def test_spot_checks_row_by_row(con, golden):
 
 def test_the_test_part_after_exclusion(con):
     """Our draw of the split; the published membership is not available."""
-    query = "SELECT count(*) FROM task.vitaldb_arrhythmia_abnormal_v0 WHERE part = 'test' AND scored AND left_out IS NULL"
-    assert value(con, query) == 20_565
+    used = "part = 'test' AND scored AND left_out IS NULL"
+    assert value(con, f"SELECT count(*) FROM task.vitaldb_arrhythmia_abnormal_v0 WHERE {used}") == 20_565
 
 
 # The readings of the specification's open points.
@@ -179,7 +179,8 @@ def test_what_the_readings_say_of_the_base(con):
     with_normal = """SELECT count(*) FROM vitaldb.segment_label_v0 INNER JOIN vitaldb.segment_rhythm_v0
         USING (case_id, start_s) WHERE label = 'abnormal' AND role = 'normal'"""
     assert value(con, with_normal) == 2_650
-    per_case = "SELECT case_id, count(label) AS n, bool_or(label = 'normal') AS has FROM vitaldb.segment_label_v0 GROUP BY ALL"
+    per_case = """SELECT case_id, count(label) AS n, bool_or(label = 'normal') AS has
+        FROM vitaldb.segment_label_v0 GROUP BY ALL"""
     assert value(con, f"SELECT count(*) FROM ({per_case}) WHERE n > 0") == 482
     assert value(con, f"SELECT count(*) FROM ({per_case}) WHERE NOT coalesce(has, FALSE)") == 123
 
@@ -190,7 +191,8 @@ def test_what_the_readings_say_of_the_base(con):
         ("no beat needed", "SELECT 1 AS min_beats", "SELECT 0 AS min_beats", "segment_evidence", 0, 0),
         (
             "all rows of the segment in the run",
-            "AND run.from_s <= segment.start_s\n        AND segment.start_s + segment.duration_s <= run.to_s AS accepted",
+            "AND run.from_s <= segment.start_s\n"
+            "        AND segment.start_s + segment.duration_s <= run.to_s AS accepted",
             "AND NOT EXISTS (FROM vitaldb.annotation_v0 AS row WHERE row.case_id = segment.case_id "
             "AND row.start_s = segment.start_s AND row.row_no NOT BETWEEN run.run_no AND run.last_row_no) AS accepted",
             "segment_evidence",
