@@ -4,7 +4,7 @@
 -- shard: case_id
 -- stored: yes
 -- status: draft
--- source: vitaldb-arrhythmia annotation files; facts of the release's own files
+-- source: annotation files of the release; vitaldb-arrhythmia-abnormal@0, segments.grid_s
 --
 -- One row an annotation row, with today's names. row_no is the line in the file and orders rows that share a
 -- time stamp: two normal segments of the real files hang on that order.

@@ -4,7 +4,7 @@
 -- shard: case_id
 -- stored: yes
 -- status: draft
--- source: vitaldb-arrhythmia-abnormal@0, segments.min_beats; protocol.task
+-- source: vitaldb-arrhythmia-abnormal@0, segments.min_beats; protocol.source
 --
 -- All that speaks for or against a label of a segment, a row a candidate and a reason.
 --

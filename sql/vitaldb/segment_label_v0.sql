@@ -4,7 +4,7 @@
 -- shard: case_id
 -- stored: no
 -- status: draft
--- source: vitaldb-arrhythmia-abnormal@0, label; protocol.task
+-- source: vitaldb-arrhythmia-abnormal@0, label; protocol.source
 --
 -- The label of every segment adds up what vitaldb.segment_evidence says of it: a class is given when something
 -- speaks for it that is accepted, and nothing that stands excludes it. Abnormal goes before normal.
