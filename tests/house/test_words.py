@@ -1,0 +1,105 @@
+"""Label rules live in ``sql/`` and ``registry/`` alone: no Python outside ``tests/`` holds a word of theirs."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from test_rooms import ROOT, python_files
+
+from warehouse.maps import map_files, map_rows
+
+ALLOWED = {
+    (
+        "warehouse/load/annotation_csv.py",
+        "Start",
+    ): "the grammar of the marker column; what markers mean, the views say",
+    ("warehouse/synthetic/annotation_files.py", "premature"): "an event of registry/synthetic, not a reason",
+    ("warehouse/synthetic/beats.py", "premature"): "an event of registry/synthetic, not a reason",
+    ("warehouse/synthetic/rows.py", "gap"): "an event of registry/synthetic, not a reason",
+    ("pipelines/questions.py", "premature"): "a column of map.vitaldb_beat, selected to be shown",
+}
+"""(file, word) → why it is no label rule."""
+
+
+def rule_words() -> set[str]:
+    """Every key of every map (the first column), and today's names that old keys are translated to."""
+    words = set()
+    for name in map_files():
+        for row in map_rows(name):
+            words |= {next(iter(row.values())), *(row[column] for column in ("rhythm",) if column in row)}
+    return words - {""}
+
+
+def literals(path: Path) -> list[tuple[int, str]]:
+    """Line and text of every string in a file, f-string parts too, docstrings left out."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return [
+        (node.lineno, node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in statements
+    ]
+
+
+def found_words(root: Path, words: set[str]) -> list[tuple[str, int, str]]:
+    """File, line and word: a literal that is a word, or that holds one of four letters or more among others."""
+    phrases = sorted((word for word in words if len(word) >= 4), key=len, reverse=True)
+    inside = re.compile("|".join(rf"(?<!\w){re.escape(phrase)}(?!\w)" for phrase in phrases))
+    found = []
+    for path in python_files(root):
+        place = path.relative_to(root).as_posix()
+        for line, text in literals(path):
+            held = [text] if text in words else inside.findall(text)
+            found += [(place, line, word) for word in held]
+    return found
+
+
+def test_the_words_are_those_of_the_maps():
+    words = rule_words()
+    assert {
+        "N",
+        "V",
+        "Start",
+        "AFIB/AFL",
+        "SR-mPVC-BT",
+        "Patterned Atrial Ectopy",
+        "premature",
+        "gap",
+    } <= words
+
+
+def test_no_python_file_holds_a_label_rule():
+    faults = [found for found in found_words(ROOT, rule_words()) if (found[0], found[2]) not in ALLOWED]
+    assert faults == []
+
+
+def test_every_exception_is_still_needed():
+    assert set(ALLOWED) - {(place, word) for place, _, word in found_words(ROOT, rule_words())} == set()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'if row["rhythm"] == "AFIB/AFL": pass',
+        'BEATS = ("S", "V")',
+        "query = f\"SELECT 1 WHERE rhythm = 'Patterned Atrial Ectopy' AND case_id = {1}\"",
+        'reason = "short_run"',
+        'marker = "Start"',
+    ],
+)
+def test_a_rule_in_python_is_found(tmp_path, line):
+    (tmp_path / "warehouse").mkdir()
+    (tmp_path / "warehouse" / "a.py").write_text(f"{line}\n", encoding="utf-8")
+    assert found_words(tmp_path, rule_words())
+
+
+@pytest.mark.parametrize(
+    "line", ['"""A docstring on AFIB/AFL."""', 'x = "Starting"', 'x = "NSV"', 'x = "noise_mv"']
+)
+def test_other_text_is_not(tmp_path, line):
+    (tmp_path / "warehouse").mkdir()
+    (tmp_path / "warehouse" / "a.py").write_text(f"{line}\n", encoding="utf-8")
+    assert found_words(tmp_path, rule_words()) == []
