@@ -13,6 +13,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -81,13 +82,14 @@ class Home:
 @contextmanager
 def writing(place: Path) -> Iterator[None]:
     """Turn the operating system's and DuckDB's refusals to write at ``place`` into a HomeError."""
-    import duckdb
-
     try:
         yield
     except OSError as error:
         raise _refusal(place, error.errno, str(error)) from error
-    except duckdb.IOException as error:
+    except Exception as error:
+        duckdb = sys.modules.get("duckdb")  # not imported for a load, which does without
+        if duckdb is None or not isinstance(error, duckdb.IOException):
+            raise
         text = str(error)
         code = errno.ENOSPC if "No space left" in text else errno.EROFS if "Read-only" in text else None
         raise _refusal(place, code, text.splitlines()[0]) from error

@@ -1,8 +1,9 @@
-"""One annotation file of the VitalDB Arrhythmia Database, read after its own header.
+"""The annotation files of the VitalDB Arrhythmia Database, each read after its own header.
 
-The real files have three layouts (480 files, case 2453, case 3828); each file is matched by the header that
-it carries, nothing is read by position. A file is read by Arrow; only one that Arrow refuses, or that breaks
-the contract, is walked line by line to say where.
+The real files have three layouts (480 files, case 2453, case 3828); a file is matched by the header that it
+carries, nothing is read by position. Files of one layout are read by Arrow in one go and checked as whole
+columns; only when Arrow refuses something, or a column breaks the contract, is a file walked line by line to
+say where.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from warehouse.errors import Problem
-from warehouse.load.columns import from_numbers, to_numbers
+from warehouse.errors import InputError, Problem
+from warehouse.load.columns import from_numbers, texts, to_numbers
 from warehouse.maps import map_column
 
 NAME = re.compile(r"Annotation_file_(\d+)\.csv")
@@ -49,7 +50,6 @@ COLUMNS = {
     "bad_signal_quality": pa.bool_(),
     "bad_signal_quality_label": pa.string(),
 }
-_READ = pa_csv.ReadOptions(use_threads=False)
 _PARSE = pa_csv.ParseOptions(quote_char=False, ignore_empty_lines=False)
 _CONVERT = pa_csv.ConvertOptions(
     column_types={**COLUMNS, "caseid": pa.string()},
@@ -63,70 +63,121 @@ _MARKER = re.compile(r"(Start|End)\d+")
 
 @dataclass(frozen=True)
 class AnnotationFile:
-    """What was read: ``table`` has ``row_no`` (the line in the file, the header is line 1) and COLUMNS."""
+    """One file as found: ``text`` are its bytes after the byte order mark, ``rows`` its lines below the header."""
 
     case_id: int
     name: str
     sha256: str
     size: int
-    layout: str
+    header: tuple[str, ...]
     has_bom: bool
-    table: pa.Table
+    text: bytes
+    rows: int
+
+    @property
+    def layout(self) -> str:
+        return LAYOUTS[self.header]
 
 
-def read_annotation_file(path: Path, case_id: int) -> AnnotationFile | list[Problem]:
-    """Read one file, or say everything that is wrong with it."""
+def read_annotations(paths: dict[int, Path]) -> tuple[list[AnnotationFile], pa.Table]:
+    """Read the files (case id → path) in their order.
+
+    Returns the files and one table of all rows: ``case_id``, ``row_no`` (the line in the file, the header is
+    line 1), COLUMNS and ``source_file``. Raises InputError with everything that is wrong, by file and row.
+    """
+    found = [_open(path, case_id) for case_id, path in paths.items()]
+    files = [file for file in found if isinstance(file, AnnotationFile)]
+    problems = [problem for file in found if not isinstance(file, AnnotationFile) for problem in file]
+    if problems:
+        problems += _walk_all(files)
+    else:
+        try:
+            table = _stack(files)
+            kept, why = _keeps_contract(table), "columns that break the contract"
+        except pa.ArrowInvalid as error:
+            kept, why = False, str(error)
+        if not kept:
+            problems = _walk_all(files) or [Problem("annotation files", why, "rows as their headers say")]
+    if problems:
+        broken = len({problem.where for problem in problems})
+        raise InputError(
+            f"{broken} of {len(paths)} annotation files rejected, nothing loaded",
+            problems,
+            "mend or re-copy the files; a new rhythm name belongs into registry/maps/vitaldb_rhythm.csv",
+        )
+    return files, table.drop_columns(["caseid"])
+
+
+def _open(path: Path, case_id: int) -> AnnotationFile | list[Problem]:
     data = path.read_bytes()
     text = data.removeprefix(BOM)
-    first = text.split(b"\n", 1)[0].rstrip(b"\r")
     try:
         text.decode("utf-8")
-        header = tuple(first.decode("ascii").split(","))
+        header = tuple(text.split(b"\n", 1)[0].rstrip(b"\r").decode("ascii").split(","))
     except UnicodeDecodeError:
         return _encoding_problems(path.name, text)
     if header not in LAYOUTS:
         expected = " or ".join(",".join(known) for known in LAYOUTS)
         return [Problem(path.name, f"header {','.join(header)!r}", expected, 1)]
-    try:
-        table = pa_csv.read_csv(pa.py_buffer(data), _READ, _PARSE, _CONVERT)
-    except pa.ArrowInvalid as error:
-        return _walk(path.name, case_id, text) or [
-            Problem(path.name, str(error), "a CSV of five fields a row")
-        ]
-    if not _keeps_contract(table, case_id, text):
-        return _walk(path.name, case_id, text)
-    if "bad_signal_quality_label" not in table.column_names:
-        nothing = pa.nulls(table.num_rows, pa.string())
-        table = table.append_column("bad_signal_quality_label", nothing)
-    table = table.select(list(COLUMNS))
-    row_no = from_numbers(np.arange(2, table.num_rows + 2, dtype=np.int32))
-    return AnnotationFile(
-        case_id,
-        path.name,
-        hashlib.sha256(data).hexdigest(),
-        len(data),
-        LAYOUTS[header],
-        data.startswith(BOM),
-        table.add_column(0, "row_no", row_no),
+    rows = text.count(b"\n") - text.endswith(b"\n")
+    digest = hashlib.sha256(data).hexdigest()
+    return AnnotationFile(case_id, path.name, digest, len(data), header, len(text) < len(data), text, rows)
+
+
+def _stack(files: list[AnnotationFile]) -> pa.Table:
+    """All rows in the order of the files. Raises ArrowInvalid when rows and lines do not go together."""
+    pieces: dict[int, pa.Table] = {}
+    for header in LAYOUTS:
+        alike = [file for file in files if file.header == header and file.rows]
+        if not alike:
+            continue
+        lines = [file.text[file.text.index(b"\n") + 1 :] for file in alike]
+        body = b"".join(part if part.endswith(b"\n") else part + b"\n" for part in lines)
+        read = pa_csv.ReadOptions(column_names=header, use_threads=False, block_size=len(body) + 1)
+        table = pa_csv.read_csv(pa.py_buffer(body), read, _PARSE, _CONVERT)
+        if table.num_rows != sum(file.rows for file in alike):
+            raise pa.ArrowInvalid(f"{table.num_rows} rows in {sum(file.rows for file in alike)} lines")
+        for name in (*COLUMNS, "caseid"):
+            if name not in table.column_names:
+                table = table.append_column(name, pa.nulls(table.num_rows, pa.string()))
+        table = table.select([*COLUMNS, "caseid"])
+        start = 0
+        for file in alike:
+            pieces[file.case_id] = table.slice(start, file.rows)
+            start += file.rows
+    if len(pieces) < len(files):
+        raise pa.ArrowInvalid("a file without rows")
+    sizes = [file.rows for file in files]
+    place = np.repeat(np.arange(len(files), dtype=np.int32), sizes)
+    first = np.cumsum([0, *sizes[:-1]])
+    row_no = np.arange(2, sum(sizes) + 2, dtype=np.int32) - np.repeat(first, sizes).astype(np.int32)
+    case_id = np.array([file.case_id for file in files], np.int32)[place]
+    source_file = pa.DictionaryArray.from_arrays(from_numbers(place), texts(file.name for file in files))
+    stacked = pa.concat_tables([pieces[file.case_id] for file in files])
+    stacked = stacked.add_column(0, "row_no", from_numbers(row_no)).add_column(
+        0, "case_id", from_numbers(case_id)
     )
+    return stacked.append_column("source_file", source_file)
 
 
-def _keeps_contract(table: pa.Table, case_id: int, text: bytes) -> bool:
+def _keeps_contract(table: pa.Table) -> bool:
     """The same rules as :func:`_fault`, on whole columns."""
-    if table["time_second"].null_count or table.num_rows == 0:
+    if table["time_second"].null_count or table["bad_signal_quality"].null_count:
         return False
-    times = to_numbers(table["time_second"])
-    labels = table["bad_signal_quality_label"] if "bad_signal_quality_label" in table.column_names else None
+    times, case_id = to_numbers(table["time_second"]), to_numbers(table["case_id"])
+    step, same = np.diff(times), case_id[1:] == case_id[:-1]
+    named = table.select(["case_id", "caseid"]).filter(pc.is_valid(table["caseid"]))
+    pairs = zip(named["case_id"].to_pylist(), named["caseid"].to_pylist(), strict=True)
     return (
-        table["bad_signal_quality"].null_count == 0
-        and bool(np.isfinite(times).all() and times[0] >= 0 and (np.diff(times) >= 0).all())
+        bool(np.isfinite(times).all() and (times >= 0).all() and (step[same] >= 0).all())
         and _all_in(table["rhythm_label"], map_column("vitaldb_rhythm", "spelling"))
         and _all_in(table["beat_type"], map_column("vitaldb_beat", "beat_type"))
-        and (
-            labels is None
-            or all(_MARKER.fullmatch(value) for value in pc.unique(labels).to_pylist() if value)
+        and all(
+            _MARKER.fullmatch(text)
+            for text in pc.unique(table["bad_signal_quality_label"]).to_pylist()
+            if text
         )
-        and ("caseid" not in table.column_names or _all_in(table["caseid"], _case_spellings(case_id)))
+        and all(text in _case_spellings(case) for case, text in pairs)
     )
 
 
@@ -151,8 +202,12 @@ def _encoding_problems(name: str, text: bytes) -> list[Problem]:
     return [Problem(name, "a header that is not ASCII", "the column names in plain letters", 1)]
 
 
+def _walk_all(files: list[AnnotationFile]) -> list[Problem]:
+    return [problem for file in files for problem in _walk(file.name, file.case_id, file.text)]
+
+
 def _walk(name: str, case_id: int, text: bytes) -> list[Problem]:
-    """Say row by row what :func:`_keeps_contract` only knows of the whole file."""
+    """Say row by row what :func:`_keeps_contract` only knows of all of them."""
     lines = io.StringIO(text.decode("utf-8"), newline="")
     reader = csv.reader(lines, quoting=csv.QUOTE_NONE)
     header = next(reader)

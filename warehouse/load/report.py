@@ -49,7 +49,9 @@ class LoadReport:
     def as_text(self) -> str:
         """The same for a terminal: tables, what is odd, notes; problems one a line."""
         release = self.release
-        lines = [f"loaded {self.dataset}: {release.get('name') or 'a release that the registry does not know'}"]
+        lines = [
+            f"loaded {self.dataset}: {release.get('name') or 'a release that the registry does not know'}"
+        ]
         if release and not release["is_specified"]:
             lines.append(f"  {release['note']}")
         lines += [f"  {name:<14} {entry['rows']:>10,} rows" for name, entry in self.tables.items()]

@@ -16,9 +16,9 @@ from warehouse import splits
 from warehouse.errors import InputError, Problem, UsageError
 from warehouse.home import Home, generation, writing
 from warehouse.load import metadata_csv, raw
-from warehouse.load.annotation_csv import NAME, AnnotationFile, read_annotation_file
+from warehouse.load.annotation_csv import NAME, AnnotationFile, read_annotations
 from warehouse.load.cards import card_of
-from warehouse.load.columns import from_numbers, from_rows, texts
+from warehouse.load.columns import from_rows, to_numbers
 from warehouse.load.oddities import note_oddities
 from warehouse.load.report import LoadReport, write_report
 from warehouse.load.vitaldb_signals import download_signals, write_signals
@@ -55,17 +55,16 @@ def load(
     paths = _annotation_paths(source)
     metadata_path = _metadata_path(source)
     metadata = metadata_csv.read_metadata(metadata_path)
-    files = _read_annotations(paths)
-    _match(files, metadata)
+    files, annotation = read_annotations(paths)
+    _match(files, annotation, metadata)
     clinical = _subjects(source, subjects, metadata_path, list(paths), report)
-    annotation = _stack(files)
     report.release = _release(files)
     report.sources = [
         {
             "file": file.name,
             "sha256": file.sha256,
             "bytes": file.size,
-            "rows": file.table.num_rows,
+            "rows": file.rows,
             "layout": file.layout,
             "bom": file.has_bom,
         }
@@ -127,43 +126,26 @@ def _metadata_path(source: Path) -> Path:
     return found[0]
 
 
-def _read_annotations(paths: dict[int, Path]) -> list[AnnotationFile]:
-    files, problems = [], []
-    for case_id, path in paths.items():
-        result = read_annotation_file(path, case_id)
-        if isinstance(result, AnnotationFile):
-            files.append(result)
-        else:
-            problems += result
-    if problems:
-        broken = len({problem.where for problem in problems})
-        raise InputError(
-            f"{broken} of {len(paths)} annotation files rejected, nothing loaded",
-            problems,
-            "mend or re-copy the files; a new rhythm name belongs into registry/maps/vitaldb_rhythm.csv",
-        )
-    return files
-
-
-def _match(files: list[AnnotationFile], metadata: pa.Table) -> None:
+def _match(files: list[AnnotationFile], annotation: pa.Table, metadata: pa.Table) -> None:
     """Hold the files against metadata.csv: both sides complete, the same rows and the same window."""
     rows = {row["case_id"]: row for row in metadata.to_pylist()}
+    times = to_numbers(annotation["time_second"])
+    ends = np.cumsum([file.rows for file in files])
     problems = []
-    for file in files:
+    for file, end in zip(files, ends, strict=True):
         row = rows.pop(file.case_id, None)
         if row is None:
             problems.append(
                 Problem("metadata.csv", f"no row for case {file.case_id}", f"one, for {file.name}")
             )
             continue
-        times = file.table["time_second"]
         for column, found, expected in (
-            ("total_beats", file.table.num_rows, row["total_beats"]),
-            ("analysis_start_time_sec", times[0].as_py(), row["analysis_start_time_sec"]),
-            ("analysis_end_time_sec", times[-1].as_py(), row["analysis_end_time_sec"]),
+            ("total_beats", file.rows, row["total_beats"]),
+            ("analysis_start_time_sec", times[end - file.rows], row["analysis_start_time_sec"]),
+            ("analysis_end_time_sec", times[end - 1], row["analysis_end_time_sec"]),
         ):
             if abs(found - expected) > 1e-6:
-                what = f"{found} rows" if column == "total_beats" else f"{found!r} s"
+                what = f"{found} rows" if column == "total_beats" else f"{found} s"
                 problems.append(Problem(file.name, what, f"{expected} ({column} of metadata.csv)"))
     problems += [
         Problem("metadata.csv", f"case {case_id}", f"a file Annotation_file_{case_id}.csv", row["row_no"])
@@ -231,17 +213,6 @@ def _subjects(
     return table
 
 
-def _stack(files: list[AnnotationFile]) -> pa.Table:
-    sizes = [file.table.num_rows for file in files]
-    case_id = np.array([file.case_id for file in files], np.int32)
-    place = from_numbers(np.repeat(np.arange(len(files), dtype=np.int32), sizes))
-    source_file = pa.DictionaryArray.from_arrays(place, texts(file.name for file in files))
-    stacked = pa.concat_tables([file.table for file in files])
-    return stacked.add_column(0, "case_id", from_numbers(np.repeat(case_id, sizes))).append_column(
-        "source_file", source_file
-    )
-
-
 def _release(files: list[AnnotationFile]) -> dict:
     """Which release the files are, by the digest over their names and digests."""
     text = "".join(f"{file.name} {file.sha256}\n" for file in sorted(files, key=lambda file: file.name))
@@ -254,9 +225,7 @@ def _release(files: list[AnnotationFile]) -> dict:
         "commit": known["commit"] if known else None,
         "is_specified": bool(known and known["is_specified"]),
         "specified": specified,
-        "note": known["note"]
-        if known
-        else f"not a release that the registry knows; the spec names {specified}",
+        "note": known["note"] if known else f"not {specified}, which the task's spec names",
     }
 
 

@@ -1,0 +1,61 @@
+"""Measuring in processes of their own: CPU seconds of all threads and the peak of memory, imports included."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+_AFTER = """
+import json, resource, sys
+_used = resource.getrusage(resource.RUSAGE_SELF)
+_peak = _used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+print(json.dumps({"cpu": _used.ru_utime + _used.ru_stime, "peak": _peak, "result": result}))
+"""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Medians over the runs: CPU seconds, peak bytes; ``result`` is what the last run left in ``result``."""
+
+    cpu_s: float
+    peak: float
+    result: object
+
+    @property
+    def mib(self) -> float:
+        return self.peak / 2**20
+
+
+def measure(code: str, *args: object, runs: int = 3) -> Measure:
+    """Run Python ``code`` in fresh processes; it sees ``sys.argv[1:]`` and sets ``result`` to something for JSON."""
+    found = []
+    for _ in range(runs):
+        done = subprocess.run(
+            [sys.executable, "-c", code + _AFTER, *map(str, args)],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+        found.append(json.loads(done.stdout.splitlines()[-1]))
+    return Measure(
+        statistics.median(run["cpu"] for run in found),
+        statistics.median(run["peak"] for run in found),
+        found[-1]["result"],
+    )
+
+
+def machine() -> str:
+    return (
+        f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}; medians of 3 runs"
+    )
