@@ -22,6 +22,8 @@ from warehouse.manifest import MANIFEST, built_file, file_digest, read_manifest
 from warehouse.views import Catalog, View
 
 ROW_GROUP = 122_880
+DICTIONARY = 1_000
+"""Most values of a column's dictionary: words have few, and trying it on times costs more than it saves."""
 
 
 @dataclass
@@ -195,7 +197,7 @@ def _write_view(con: duckdb.DuckDBPyConnection, view: View, target: Path, rule: 
     try:
         con.execute(
             f"COPY (SELECT * FROM ({view.sql}\n){order}) TO '{target}' (FORMAT parquet, COMPRESSION zstd, "
-            f"COMPRESSION_LEVEL 1, ROW_GROUP_SIZE {ROW_GROUP}, "
+            f"COMPRESSION_LEVEL 1, ROW_GROUP_SIZE {ROW_GROUP}, DICTIONARY_SIZE_LIMIT {DICTIONARY}, "
             f"KV_METADATA {{leadhouse_view: '{view.name}', leadhouse_rule: '{rule}'}})"
         )
     except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:

@@ -44,6 +44,47 @@ def texts(values: Iterable[str]) -> pa.Array:
     ].combine_chunks()
 
 
+def from_texts(values: Sequence[str | None]) -> pa.Array:
+    """An Arrow array of texts that may hold anything, line feeds too; None and an empty text are NULL."""
+    encoded = [value.encode() if value else b"" for value in values]
+    lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    if offsets[-1] > np.iinfo(np.int32).max:
+        raise ValueError(f"{offsets[-1]:,} bytes of text in one column")
+    buffers = [_bitmap(lengths > 0), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.string(), len(encoded), buffers)
+
+
+def repeated(text: str, count: int) -> pa.DictionaryArray:
+    """One text ``count`` times, stored once."""
+    return pa.DictionaryArray.from_arrays(from_numbers(np.zeros(count, np.int32)), from_texts([text]))
+
+
+def from_known(values: np.ndarray, known: np.ndarray) -> pa.Array:
+    """As :func:`from_numbers`, NULL where ``known`` (n,) is False. ``values`` may be bool too."""
+    values = np.ascontiguousarray(values)
+    if values.dtype == bool:
+        return pa.Array.from_buffers(pa.bool_(), len(values), [_bitmap(known), _bitmap(values)])
+    data = pa.py_buffer(np.where(known, values, values.dtype.type(0)))
+    return pa.Array.from_buffers(_TYPES[values.dtype.name], len(values), [_bitmap(known), data])
+
+
+def from_bools(values: np.ndarray) -> pa.Array:
+    """An Arrow array over (n,) bool, no nulls."""
+    return pa.Array.from_buffers(pa.bool_(), len(values), [None, _bitmap(values)])
+
+
+def from_blocks(values: np.ndarray) -> pa.Array:
+    """(n, k) int16 as n lists of k, nothing copied."""
+    n, k = values.shape
+    flat = pa.Array.from_buffers(pa.int16(), n * k, [None, pa.py_buffer(np.ascontiguousarray(values))])
+    return pa.ListArray.from_arrays(from_numbers(np.arange(0, n * k + 1, k, dtype=np.int32)), flat)
+
+
+def _bitmap(flags: np.ndarray) -> pa.Buffer:
+    return pa.py_buffer(np.packbits(flags, bitorder="little"))
+
+
 def from_rows(rows: Iterable[Sequence[object]], schema: pa.Schema) -> pa.Table:
     """A table of plain values; None is NULL, an empty text is NULL too."""
     text = io.StringIO()

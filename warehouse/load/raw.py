@@ -18,7 +18,10 @@ def write_table(folder: Path, name: str, table: pa.Table, report: LoadReport) ->
     """Write ``<folder>/<name>/<name>.parquet`` and enter it in the report."""
     target = folder / name / f"{name}.parquet"
     target.parent.mkdir()
-    pq.write_table(table, target, compression="zstd", compression_level=1, row_group_size=ROW_GROUP)
+    words = [field.name for field in table.schema if not pa.types.is_floating(field.type)]
+    pq.write_table(
+        table, target, compression="zstd", compression_level=1, row_group_size=ROW_GROUP, use_dictionary=words
+    )
     enter_table(folder, name, report)
 
 
