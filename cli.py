@@ -215,6 +215,19 @@ def score(task, file, against, part, name, home, json) -> None:
     print_json(result) if json else click.echo(render_score(result))
 
 
+@verb("score-folders", json=True)
+@click.argument("reference", type=click.Path(path_type=Path))
+@click.argument("output", type=click.Path(path_type=Path))
+def score_folders(reference, output, home, json) -> None:
+    """The Challenge 2024 macro F of the WFDB headers below OUTPUT, as its own tool reads and scores them."""
+    from pipelines.folders import score_folders as stage
+
+    found = stage(reference, output)
+    for warning in found.warnings:
+        click.echo(f"note: {warning}", err=True)
+    print_json(found.as_json()) if json else click.echo(found.as_text())
+
+
 @verb("leaderboard", json=True)
 @click.argument("task")
 @click.option("--part", default="test", show_default=True)
