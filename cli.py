@@ -230,7 +230,7 @@ def score_folders(reference, output, home, json) -> None:
 
 @verb("leaderboard", json=True)
 @click.argument("task")
-@click.option("--part", default="test", show_default=True)
+@click.option("--part", default="test", show_default=True, help="The part that was scored.")
 def leaderboard(task, part, home, json) -> None:
     """The runs of TASK, best first; those scored on other labels than today's are marked."""
     from pipelines.leaderboard import leaderboard as stage
@@ -273,11 +273,11 @@ def cite(task, home, json) -> None:
 
 
 @verb("demo")
-@click.option("--cases", type=click.IntRange(6), default=24, show_default=True)
+@click.option("--cases", type=click.IntRange(6), default=24, show_default=True, help="How many cases.")
 @click.option(
     "--seconds", type=click.IntRange(120), default=240, show_default=True, help="Annotated length of a case."
 )
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the random numbers.")
 def demo(cases, seconds, seed, home) -> None:
     """The whole street on a small synthetic release: load, label, count, predict, score, one HTML report."""
     from pipelines.demo import run_demo
