@@ -11,8 +11,8 @@ _HERE = Path(__file__).parent
 @cache
 def project_root() -> Path:
     """The folder that holds ``sql/`` and ``registry/``."""
-    checkout = _HERE.parent
-    return checkout if (checkout / "sql").is_dir() else _HERE / "_project"
+    installed = _HERE / "_project"
+    return installed if installed.is_dir() else _HERE.parent
 
 
 def sql_root() -> Path:

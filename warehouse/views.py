@@ -114,11 +114,11 @@ def fingerprint_sql(sql: str) -> str:
 
 def tokens(sql: str) -> Iterator[str]:
     """The tokens of a SQL text as they stand in it, comments left out."""
-    found = duckdb.tokenize(sql)
-    ends = [start for start, _ in found[1:]] + [len(sql)]
+    found, text = duckdb.tokenize(sql), sql.encode()  # DuckDB counts bytes
+    ends = [start for start, _ in found[1:]] + [len(text)]
     for (start, kind), end in zip(found, ends, strict=True):
         if kind != duckdb.token_type.comment:
-            yield sql[start:end].rstrip()
+            yield text[start:end].decode().rstrip()
 
 
 def read_view(path: Path) -> View:

@@ -164,9 +164,14 @@ def test_a_generation_that_fails_leaves_no_trace(tmp_path):
     published = tmp_path / "built"
     with generation(published) as folder:
         (folder / "a").write_text("first")
-    with pytest.raises(RuntimeError), generation(published) as folder:
-        (folder / "a").write_text("second")
-        raise RuntimeError
+
+    def fail() -> None:
+        with generation(published) as folder:
+            (folder / "a").write_text("second")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
     assert (published / "a").read_text() == "first"
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["built", published.readlink().name])
 

@@ -85,6 +85,6 @@ def test_one_moved_subject_changes_the_digest():
 
 
 def test_an_unknown_split_lists_those_that_are():
-    with pytest.raises(UsageError, match="expected one of: vitaldb"):
+    with pytest.raises(UsageError, match=r"expected one of: .*vitaldb"):
         declaration("nobody")
     assert registry_path("splits", "vitaldb.json").exists()

@@ -1,0 +1,139 @@
+"""`load` with signals: from a folder, by download, kept from the load before; one bad file costs one case."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import threading
+from functools import partial
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import cli
+from warehouse.home import Home
+from warehouse.load.report import read_report
+from warehouse.query import select
+from warehouse.synthetic import write_vitaldb_release
+
+DATASET = "vitaldb-arrhythmia"
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory) -> Path:
+    place = tmp_path_factory.mktemp("signals") / "release"
+    write_vitaldb_release(place, cases=6, seconds=90)
+    return place
+
+
+@pytest.fixture
+def server(release):
+    """The release's .vital files over HTTP on loopback; gives the base URL."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(Quiet, directory=str(release / "vital"))
+    ) as here:
+        thread = threading.Thread(target=here.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{here.server_port}"
+        here.shutdown()
+        thread.join()
+
+
+def run(*args: object, data: Path):
+    return CliRunner().invoke(cli.main, [*map(str, args), "--data", str(data)], catch_exceptions=False)
+
+
+def ecg(data: Path) -> dict[str, int]:
+    """Segments by what their ECG is."""
+    assert run("materialize", data=data).exit_code == 0
+    query = "SELECT ecg, count(*) FROM task.vitaldb_arrhythmia_abnormal GROUP BY ecg"
+    return dict(select(Home(data), query).fetchall())
+
+
+def test_from_a_folder(release, tmp_path):
+    result = run("load", DATASET, release, "--signals", release / "vital", "--workers", 1, data=tmp_path)
+    assert result.exit_code == 0, result.stderr
+    assert "not checked" not in ecg(tmp_path)
+    assert sum(ecg(tmp_path).values()) > 80
+
+
+def test_a_load_without_signals_keeps_them(release, tmp_path):
+    run("load", DATASET, release, "--signals", release / "vital", data=tmp_path)
+    before = ecg(tmp_path)
+    assert "signals: kept from the load before" in run("load", DATASET, release, data=tmp_path).stdout
+    assert ecg(tmp_path) == before
+
+
+def test_without_signals_nothing_is_called_present(release, tmp_path):
+    run("load", DATASET, release, data=tmp_path)
+    assert set(ecg(tmp_path)) == {"not checked"}
+
+
+def test_a_truncated_file_costs_its_own_case(release, tmp_path):
+    vital = tmp_path / "vital"
+    vital.mkdir()
+    for path in (release / "vital").iterdir():
+        (vital / path.name).write_bytes(path.read_bytes())
+    bad = sorted(vital.iterdir())[0]
+    bad.write_bytes(bad.read_bytes()[:-2000])
+    data = tmp_path / "data"
+    result = run("load", DATASET, release, "--signals", vital, data=data)
+    assert result.exit_code == 1
+    assert bad.name in result.stdout
+    assert "1 cases were not loaded whole; the rest is loaded" in result.stderr
+    assert len(read_report(Home(data), DATASET)["problems"]) == 1
+    run("materialize", data=data)
+    query = "SELECT DISTINCT record_id FROM task.vitaldb_arrhythmia_abnormal WHERE ecg = 'not checked'"
+    assert select(Home(data), query).fetchall() == [(int(bad.stem),)]
+
+
+def test_a_signals_folder_that_is_not_there(release, tmp_path):
+    run("load", DATASET, release, data=tmp_path / "data")
+    result = run("load", DATASET, release, "--signals", tmp_path / "nowhere", data=tmp_path / "data")
+    assert result.exit_code == 2
+    assert "nowhere" in result.stderr
+    assert run("materialize", data=tmp_path / "data").exit_code == 0
+
+
+def test_by_download(release, tmp_path, server):
+    result = run("load", DATASET, release, "--download", "--base-url", server, "--json", data=tmp_path)
+    assert result.exit_code == 0, result.stderr
+    assert f"signals: 6 of 6 files from {server}" in json.loads(result.stdout)["notes"]
+    assert "not checked" not in ecg(tmp_path)
+    for path in (release / "vital").iterdir():
+        assert (tmp_path / "downloads" / "vitaldb" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_a_download_that_lacks_a_case(release, tmp_path, server):
+    missing = sorted((release / "vital").iterdir())[0]
+    content = missing.read_bytes()
+    missing.unlink()
+    try:
+        result = run("load", DATASET, release, "--download", "--base-url", server, data=tmp_path)
+        assert result.exit_code == 1
+        assert "404" in result.stdout
+        assert missing.stem in result.stdout
+        assert ecg(tmp_path)["not checked"] > 0
+    finally:
+        missing.write_bytes(content)
+    result = run("load", DATASET, release, "--download", "--base-url", server, data=tmp_path)
+    assert result.exit_code == 0
+    assert "not checked" not in ecg(tmp_path)
+
+
+def test_a_late_waveform_is_listed_and_marked(tmp_path):
+    write_vitaldb_release(tmp_path / "release", cases=6, seconds=90, late_s=1.2)
+    data = tmp_path / "data"
+    run("load", DATASET, tmp_path / "release", "--signals", tmp_path / "release" / "vital", data=data)
+    run("materialize", data=data)
+    result = run("audit", "vitaldb-arrhythmia-abnormal", data=data)
+    assert result.exit_code == 1
+    assert "clock_beyond_tolerance_v0" in result.stderr
+    query = "SELECT clock, count(DISTINCT record_id) FROM task.vitaldb_arrhythmia_abnormal GROUP BY clock"
+    assert dict(select(Home(data), query).fetchall()) == {"within": 5, "beyond": 1}
