@@ -101,6 +101,17 @@ def test_a_signals_folder_that_is_not_there(release, tmp_path):
     assert run("materialize", data=tmp_path / "data").exit_code == 0
 
 
+def test_a_signals_folder_without_signals_costs_none_of_those_loaded(release, tmp_path):
+    data = tmp_path / "data"
+    run("load", DATASET, release, "--signals", release / "vital", data=data)
+    before = ecg(data)
+    (tmp_path / "empty").mkdir()
+    result = run("load", DATASET, release, "--signals", tmp_path / "empty", data=data)
+    assert result.exit_code == 1
+    assert "found no <caseid>.vital at any depth" in result.stderr
+    assert ecg(data) == before
+
+
 def test_by_download(release, tmp_path, server):
     result = run("load", DATASET, release, "--download", "--base-url", server, "--json", data=tmp_path)
     assert result.exit_code == 0, result.stderr

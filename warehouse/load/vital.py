@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from warehouse.errors import InputError, Problem
+from warehouse.errors import InputError, Problem, UsageError
 from warehouse.load.peaks import detect_peaks, detector_name
 from warehouse.load.signal_facts import Runs, find_runs
 from warehouse.load.vital_tables import SignalWriter
@@ -88,7 +88,12 @@ def loader_name() -> str:
 
 
 def find_signal_files(folder: Path) -> dict[int, Path]:
-    """Every ``<caseid>.vital`` below ``folder``, at any depth. Raises InputError for a case found twice."""
+    """Every ``<caseid>.vital`` below ``folder``, at any depth.
+
+    Raises UsageError when there is no such folder, InputError when it holds none, or a case twice.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: found no folder; expected one with <caseid>.vital files")
     found: dict[int, list[Path]] = {}
     for path in sorted(folder.rglob("*.vital")):
         if path.stem.isascii() and path.stem.isdigit():
@@ -102,6 +107,8 @@ def find_signal_files(folder: Path) -> dict[int, Path]:
         for case_id, paths in sorted(found.items())
         if len(paths) > 1
     ]
+    if not found:
+        raise InputError(f"{folder}: found no <caseid>.vital at any depth; expected at least one")
     if problems:
         raise InputError(f"{folder}: found more than one signal of a case", problems, "remove the wrong one")
     return {case_id: paths[0] for case_id, paths in sorted(found.items())}
