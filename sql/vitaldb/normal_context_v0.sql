@@ -15,6 +15,7 @@
 --   a gap ends a run                                   (else +7 normal segments)
 --   a row without a rhythm ends a run, beat or not     (only beats: +2,002; never: +2,337)
 --   a premature beat does not end a run                (else -6,220): the protocol omits the segment that holds it
+--                                                      (-4,390 together with only beats ending a run)
 --   a run of exactly 45 s is long enough             (differences are rounded to the microsecond, as in
 --                                                      vitaldb.annotation_gap)
 

@@ -18,10 +18,15 @@
 -- the gap, the first sample; 0 where something is absent.
 --
 -- Chosen, with the effect of the other reading on the real files:
---   noise beside an abnormal rhythm: not scored     (else +400 abnormal)
+--   noise beside an abnormal rhythm: not scored     (else +400 abnormal; with empty rows ending no run besides,
+--                                                    +2,337 normal as well)
+--   noise counts where its row lies                 (carried in from the row before, with the partial segments
+--                                                    at both ends dropped: -31 abnormal)
+--   a premature beat takes the label normal         (else +5,568 normal)
 --   inside a run: the segment does not stick out    (all rows in the run: +713 normal; 20 s either side: -8,928;
 --                                                    nine all-normal segments in a row: +660)
---   a beat is a row of type N, S, V, U or P: noise and marker rows are none
+--   a beat is a row of type N, S, V, U or P: noise and marker rows are none; min_beats = 0 would change the
+--   reasons of segments without label, no label
 
 WITH params AS (
     SELECT 1 AS min_beats
