@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -49,8 +50,10 @@ class Build:
         views = self.manifest["views"]
         lines = [f"  built  {name:<44} {views[name]['rows']:>10,} rows" for name in self.built]
         lines += [f"  kept   {name:<44} {views[name]['rows']:>10,} rows" for name in self.kept]
-        if self.skipped:
-            lines.append(f"not loaded, so left out: {', '.join(self.skipped)}")
+        skipped = Counter(name.split(".")[0] for name in self.skipped)
+        if skipped:
+            listed = ", ".join(f"{schema} ({number} views)" for schema, number in skipped.items())
+            lines.append(f"not loaded, so left out: {listed}")
         return "\n".join(lines)
 
 
