@@ -75,28 +75,21 @@ def main() -> None:
 @click.option(
     "--base-url", metavar="URL", help="Where --download fetches from; default: the data-set card's."
 )
-@click.option(
-    "--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes for signals."
-)
-def load(dataset, source, subjects, signals, download, base_url, workers, home, json) -> None:
+@click.option("--workers", type=click.IntRange(1), help="Processes for .vital files; default 2.")
+@click.option("--split", type=click.Path(path_type=Path), help="lydus: the published split; else one is drawn.")
+@click.option("--dx-separator", metavar="NAME", help="lydus: newline, literal-newline, pipe or none; else found.")
+@click.option("--profile", metavar="NAME", help="lydus: 'release' also wants the published number of records.")
+@click.option("--hz", type=int, help="ptbxl: 100 or 500; default: what more records have.")
+@click.option("--statements", type=click.Path(path_type=Path), help="ptbxl: PTB-XL+ 12sl_statements.csv.")
+def load(dataset, source, home, json, **options) -> None:
     """Load a raw release from the folder SOURCE into Parquet.
 
     Everything is checked before anything is written: input that breaks the contract is rejected with file and
-    row, and what was loaded before stays. DATASET is one of: vitaldb-arrhythmia.
+    row, and what was loaded before stays. DATASET is one of: vitaldb-arrhythmia, lydus, ptbxl.
     """
     from warehouse.load import loaders
 
-    report = loaders.load(
-        home,
-        dataset,
-        source,
-        subjects=subjects,
-        signals=signals,
-        download=download,
-        base_url=base_url,
-        workers=workers,
-        progress=not json,
-    )
+    report = loaders.load(home, dataset, source, progress=not json, **options)
     print_json(report.as_json()) if json else click.echo(report.as_text())
     if report.problems:
         raise CheckFailed(

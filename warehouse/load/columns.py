@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 
@@ -79,6 +80,27 @@ def from_blocks(values: np.ndarray) -> pa.Array:
     n, k = values.shape
     flat = pa.Array.from_buffers(pa.int16(), n * k, [None, pa.py_buffer(np.ascontiguousarray(values))])
     return pa.ListArray.from_arrays(from_numbers(np.arange(0, n * k + 1, k, dtype=np.int32)), flat)
+
+
+def constant(value: str | bool | None) -> pa.Scalar:
+    """A scalar for Arrow's functions: ``pa.scalar`` and plain Python values import pandas. None is a text."""
+    if isinstance(value, bool):
+        return from_bools(np.array([value]))[0]
+    data = (value or "").encode()
+    known = None if value is not None else _bitmap(np.array([False]))
+    offsets = pa.py_buffer(np.array([0, len(data)], np.int32))
+    return pa.Array.from_buffers(pa.string(), 1, [known, offsets, pa.py_buffer(data)])[0]
+
+
+def true_where(condition: pa.Array | pa.ChunkedArray) -> np.ndarray:
+    """(n,) bool of a column of truth values; NULL counts as False."""
+    return to_numbers(pc.cast(pc.fill_null(condition, constant(False)), pa.int32())) > 0
+
+
+def plain(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """A column in one piece."""
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
 
 
 def _bitmap(flags: np.ndarray) -> pa.Buffer:

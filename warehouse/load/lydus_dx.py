@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from warehouse.errors import Problem, UsageError
-from warehouse.load.columns import from_numbers, to_numbers
+from warehouse.load.columns import constant, from_numbers, plain, to_numbers, true_where
 from warehouse.load.report import LoadReport
 
 SEPARATORS = {"newline": "\n", "literal-newline": "\\n", "pipe": "|"}
@@ -39,9 +39,7 @@ class Lines:
 
 def split_cells(cells: pa.ChunkedArray, asked: str | None, where: str, report: LoadReport) -> Lines:
     """Lines of a column with a row a record: text cells, or lists of lines."""
-    cells = pa.chunked_array(cells).combine_chunks()
-    if isinstance(cells, pa.ChunkedArray):
-        cells = cells.chunk(0)
+    cells = plain(cells)
     if pa.types.is_list(cells.type):
         lists, name = cells, "list column"
     else:
@@ -62,8 +60,8 @@ def join_rows(record: np.ndarray, row_no: np.ndarray, texts: pa.Array) -> Lines:
 
 def _kept(record: np.ndarray, row_no: np.ndarray, texts: pa.Array, separator: str) -> Lines:
     """Without blank lines: they stand where a cell ends in a separator."""
-    texts = pc.utf8_trim_whitespace(pc.utf8_normalize(pc.fill_null(texts, ""), "NFKC"))
-    kept = to_numbers(pc.cast(pc.greater(pc.utf8_length(texts), 0), pa.int32())) > 0
+    texts = pc.utf8_trim_whitespace(pc.utf8_normalize(pc.fill_null(texts, constant("")), "NFKC"))
+    kept = to_numbers(pc.utf8_length(texts)) > 0
     if not kept.all():
         texts, record, row_no = texts.take(from_numbers(np.flatnonzero(kept))), record[kept], row_no[kept]
     return Lines(record, row_no, texts, separator)
@@ -76,7 +74,7 @@ def find_separator(cells: pa.Array, report: LoadReport) -> str:
         has = pc.match_substring(cells, mark)
         if name == "newline":
             has = pc.or_(has, pc.match_substring(cells, "\r"))
-        counts[name] = pc.sum(has).as_py() or 0
+        counts[name] = int(true_where(has).sum())
     best = max(counts, key=counts.get)
     if not counts[best]:
         return NONE

@@ -10,7 +10,16 @@ import pyarrow.compute as pc
 
 from warehouse.errors import InputError, Problem
 from warehouse.load import lydus_dx
-from warehouse.load.columns import from_known, from_numbers, from_texts, repeated, to_numbers
+from warehouse.load.columns import (
+    constant,
+    from_known,
+    from_numbers,
+    from_texts,
+    plain,
+    repeated,
+    to_numbers,
+    true_where,
+)
 from warehouse.load.lydus_source import MEASUREMENTS, ROLES, TEXTS, Source, columns_of
 from warehouse.load.report import LoadReport
 from warehouse.load.tables_in import TextTable, read_table
@@ -126,28 +135,28 @@ def _texts(column: pa.ChunkedArray) -> pa.Array:
     """A column of plain text without the blanks around it, an empty one NULL."""
     if pa.types.is_list(column.type):
         raise InputError("a list where text is expected; only dx may be a list")
-    trimmed = pc.utf8_trim_whitespace(column).combine_chunks()
-    trimmed = trimmed.chunk(0) if isinstance(trimmed, pa.ChunkedArray) else trimmed
-    return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, pa.string()), trimmed)
-
-
-def _mask(condition: pa.Array) -> np.ndarray:
-    return to_numbers(pc.cast(pc.fill_null(condition, False), pa.int32())) > 0
+    trimmed = pc.utf8_trim_whitespace(plain(column))
+    return pc.if_else(pc.equal(trimmed, constant("")), constant(None), trimmed)
 
 
 def _check_ids(ids: pa.Array, name: str) -> list[Problem]:
     problems = [
         Problem(f"E02 {name}", "an empty record id", "an id in every row", row + 2)
-        for row in np.flatnonzero(_mask(pc.is_null(ids))).tolist()
+        for row in np.flatnonzero(true_where(pc.is_null(ids))).tolist()
     ]
-    codes = pc.dictionary_encode(pc.fill_null(ids, "")).indices
+    codes = pc.dictionary_encode(pc.fill_null(ids, constant(""))).indices
     codes = to_numbers(codes)
     _, first = np.unique(codes, return_index=True)
     again = np.setdiff1d(np.arange(len(codes)), first)
     if len(again):
         first_of = {codes[place]: place for place in first.tolist()}
         problems += [
-            Problem(f"E02 {name}", f"record {ids[row].as_py()!r} again", f"once (row {first_of[codes[row]] + 2})", row + 2)
+            Problem(
+                f"E02 {name}",
+                f"record {ids[row].as_py()!r} again",
+                f"once (row {first_of[codes[row]] + 2})",
+                row + 2,
+            )
             for row in again.tolist()
             if ids[row].is_valid
         ]
@@ -156,18 +165,21 @@ def _check_ids(ids: pa.Array, name: str) -> list[Problem]:
 
 def _check_replacements(cells: pa.ChunkedArray, name: str) -> list[Problem]:
     if pa.types.is_list(cells.type):
-        cells = pc.binary_join(cells, "\n")
+        cells = pc.binary_join(cells, constant("\n"))
     return [
         Problem(f"E04 {name}", "U+FFFD in dx: a character was lost before this file was written",
                 "text that was never decoded with replacement", row + 2)
-        for row in np.flatnonzero(_mask(pc.match_substring(cells, "\ufffd").combine_chunks())).tolist()
+        for row in np.flatnonzero(true_where(pc.match_substring(cells, "\ufffd"))).tolist()
     ]  # fmt: skip
 
 
 def _check_people(file: TextTable, roles: dict[str, str]) -> list[Problem]:
     """E13. Empty cells are unknown, no fault."""
     problems = []
-    for role, expected in (("age", f"a number from 0 to {OLDEST}, or empty"), ("sex", "one of M, F, 0, 1, male, female")):
+    for role, expected in (
+        ("age", f"a number from 0 to {OLDEST}, or empty"),
+        ("sex", "one of M, F, 0, 1, male, female"),
+    ):
         if role not in roles:
             continue
         values = _texts(file.table[roles[role]])
@@ -175,19 +187,20 @@ def _check_people(file: TextTable, roles: dict[str, str]) -> list[Problem]:
             number, good = _numbers(values)
             good &= (number >= 0) & (number <= OLDEST)
         else:
-            good = _mask(pc.is_in(pc.utf8_lower(values), from_texts(SEXES)))
-        bad = np.flatnonzero(~good & ~_mask(pc.is_null(values)))
+            good = true_where(pc.is_in(pc.utf8_lower(values), from_texts(SEXES)))
+        bad = np.flatnonzero(~good & ~true_where(pc.is_null(values)))
         problems += [
-            Problem(f"E13 {file.name}", f"{role} {values[row].as_py()!r}", expected, row + 2) for row in bad.tolist()
+            Problem(f"E13 {file.name}", f"{role} {values[row].as_py()!r}", expected, row + 2)
+            for row in bad.tolist()
         ]
     return problems
 
 
 def _numbers(values: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     """(n,) float64, and whether each is a plain number below 2³¹."""
-    plain = pc.fill_null(pc.match_substring_regex(values, r"^[+-]?[0-9]{1,9}(\.[0-9]*)?$"), False)
-    number = to_numbers(pc.cast(pc.if_else(plain, values, "0"), pa.float64()))
-    return number, _mask(plain)
+    written = pc.fill_null(pc.match_substring_regex(values, r"^[+-]?[0-9]{1,9}(\.[0-9]*)?$"), constant(False))
+    number = to_numbers(pc.cast(pc.if_else(written, values, constant("0")), pa.float64()))
+    return number, true_where(written)
 
 
 def _lines_of_table(
@@ -204,12 +217,12 @@ def _lines_of_table(
     ]
     problems += _check_replacements(cells, file.name)
     place = pc.index_in(owner, ids)
-    unknown = np.flatnonzero(_mask(pc.is_null(place)))
+    unknown = np.flatnonzero(true_where(pc.is_null(place)))
     problems += [
         Problem(f"E08 {file.name}", f"record {owner[row].as_py()!r}", f"a record of {records_in}", row + 2)
         for row in unknown.tolist()
     ]
-    record = to_numbers(pc.cast(pc.fill_null(place, 0), pa.int64()))
+    record = to_numbers(pc.cast(pc.coalesce(place, from_numbers(np.zeros(1, np.int32))[0]), pa.int64()))
     order = np.lexsort([number, record])
     tied = np.flatnonzero((np.diff(record[order]) == 0) & (np.diff(number[order]) == 0))
     problems += [
@@ -217,18 +230,20 @@ def _lines_of_table(
                 "each line number once", int(order[each + 1]) + 2)
         for each in tied.tolist()
     ]  # fmt: skip
-    texts = cells.combine_chunks()
-    texts = texts.chunk(0) if isinstance(texts, pa.ChunkedArray) else texts
-    return lydus_dx.join_rows(record[order], order + 2, texts.take(from_numbers(order))), problems
+    return lydus_dx.join_rows(record[order], order + 2, plain(cells).take(from_numbers(order))), problems
 
 
 def _distinct_records(lines_in: TextTable, source: Source) -> TextTable:
     """The records of a table with a row a line: the first row of each."""
     roles = columns_of(lines_in.table.column_names, source.columns)
     _require(lines_in, roles, ("record_id",))
-    codes = to_numbers(pc.dictionary_encode(pc.fill_null(_texts(lines_in.table[roles["record_id"]]), "")).indices)
+    codes = to_numbers(
+        pc.dictionary_encode(pc.fill_null(_texts(lines_in.table[roles["record_id"]]), constant(""))).indices
+    )
     _, first = np.unique(codes, return_index=True)
-    others = [name for name in lines_in.table.column_names if name not in (roles.get("dx"), roles.get("line_no"))]
+    others = [
+        name for name in lines_in.table.column_names if name not in (roles.get("dx"), roles.get("line_no"))
+    ]
     table = lines_in.table.select(others).take(from_numbers(np.sort(first)))
     return TextTable(lines_in.name, lines_in.sha256, lines_in.size, lines_in.encoding, table)
 
@@ -265,7 +280,7 @@ def _measurement(role: str, values: pa.Array, ids: pa.Array, report: LoadReport)
     """Whole numbers; W16: what says that nothing was measured becomes NULL, and is counted."""
     number, known = _numbers(values)
     number = np.floor(number + 0.5)
-    unread = ~known & ~_mask(pc.is_null(values))
+    unread = ~known & ~true_where(pc.is_null(values))
     sentinel = known & np.isin(number, SENTINELS)
     if not role.endswith("axis"):
         sentinel |= known & (number <= 0)
@@ -273,7 +288,9 @@ def _measurement(role: str, values: pa.Array, ids: pa.Array, report: LoadReport)
         places = np.flatnonzero(mask)
         found = pc.value_counts(values.take(from_numbers(places)))
         kinds = sorted((each["values"].as_py(), each["counts"].as_py()) for each in found)
-        most = ", ".join(f"{value} × {count}" for value, count in sorted(kinds, key=lambda each: -each[1])[:5])
+        most = ", ".join(
+            f"{value} × {count}" for value, count in sorted(kinds, key=lambda each: -each[1])[:5]
+        )
         report.odd(
             f"W16 {role}: {what} ({most})",
             len(places),

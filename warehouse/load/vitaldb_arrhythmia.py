@@ -34,7 +34,7 @@ def load(
     signals: Path | None = None,
     download: bool = False,
     base_url: str | None = None,
-    workers: int = 1,
+    workers: int = 2,
     progress: bool = False,
 ) -> LoadReport:
     """Load a release into ``home``.
