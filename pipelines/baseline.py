@@ -1,15 +1,16 @@
 """Baselines: predictions by name, written like anybody's submission.
 
 ================  ==================================================================================
-prior             the prevalence in the train part for every instance: what a score must beat
+prior             what a score must beat: for a binary task the prevalence in the train part for every
+                  instance, for a multilabel task every class for every image
 rr-annotated      logistic regression on RR intervals between *annotated* beats. A reference, no model
                   of a signal: an anaesthesiologist placed the beats. It reads their times alone,
                   neither beat types nor rhythms
 rr-detected       the same on R peaks that `load --signals` detected
 ================  ==================================================================================
 
-All are fitted on the train part's scored instances that are not left out, and predict every instance of the
-part asked for, scored or not.
+What is fitted is fitted on the train part's scored instances that are not left out; every instance of the
+part asked for is predicted, scored or not.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from pipelines.evaluate import kind_of
+from pipelines.kind import counting_rows
 from pipelines.rr import segment_features
 from pipelines.score import MADE_BY
-from pipelines.submission import counting_rows
 from warehouse.errors import HomeError, InputError, UsageError
 from warehouse.home import Home, sync, writing
 
@@ -55,12 +57,9 @@ def write_baseline(home: Home, task: str, name: str, part: str = "test", out: Pa
         raise UsageError(f"found no baseline {name!r}; expected one of: {', '.join(BASELINES)}")
     data = read_task(home, task)
     counting_rows(data.instances, part)
-    train = counting_rows(data.instances, "train")
-    if not len(train):
-        raise InputError(f"{data.spec.name}: found no scored instance in part train; expected some to fit on")
     rows = np.flatnonzero((data.instances["part"] == part).fill_null(False).to_numpy())
-    scores = BASELINES[name](home, data, train, rows)
-    columns = {label: scores[:, j] for j, label in enumerate(data.classes)}
+    scores = BASELINES[name](home, data, rows)
+    columns = kind_of(data).stored(data.classes, scores)
     frame = pl.DataFrame({"instance_id": data.instances["instance_id"].gather(rows), **columns})
     buffer = io.BytesIO()
     frame.write_parquet(buffer, statistics=False, metadata={MADE_BY: name})
@@ -77,17 +76,27 @@ def write_baseline(home: Home, task: str, name: str, part: str = "test", out: Pa
     return path
 
 
-def _prior(home: Home, task: TaskData, train: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Each class's prevalence among the train labels that are known, (len(rows), k)."""
-    known = ~np.isnan(task.targets[train])
-    if not known.any(axis=0).all():
-        raise InputError(f"{task.spec.name}: found a class without a known label in part train")
-    prevalence = np.nansum(task.targets[train], axis=0) / known.sum(axis=0)
-    return np.tile(prevalence, (len(rows), 1))
+def _train(task: TaskData) -> np.ndarray:
+    """Positions to fit on. InputError when there are none."""
+    parts = task.instances["part"].unique().to_list()
+    train = counting_rows(task.instances, "train") if "train" in parts else np.empty(0, dtype=np.int64)
+    if not len(train):
+        raise InputError(f"{task.spec.name}: found no scored instance in part train; expected some to fit on")
+    return train
+
+
+def _prior(home: Home, task: TaskData, rows: np.ndarray) -> np.ndarray:
+    return kind_of(task).prior(task, rows, lambda: _train(task))
 
 
 def _rr(beats: str) -> Callable[..., np.ndarray]:
-    def predict(home: Home, task: TaskData, train: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    def predict(home: Home, task: TaskData, rows: np.ndarray) -> np.ndarray:
+        if "segments" not in task.spec.data:
+            raise UsageError(
+                f"{task.spec.name}: found no segments; baseline {beats} expects a task on pieces of a record",
+                "use the baseline prior",
+            )
+        train = _train(task)
         needed = np.union1d(train, rows)
         frame = task.instances[needed]
         gap_s = float(task.spec.data["segments"]["max_annotation_gap_s"])

@@ -75,7 +75,7 @@ def draws(k: int, n: int, seed: int) -> Iterator[np.ndarray]:
         yield rng.integers(0, k, size=k)
 
 
-def _multiplicities(k: int, n: int, seed: int, size: int) -> Iterator[tuple[int, np.ndarray]]:
+def multiplicities(k: int, n: int, seed: int, size: int) -> Iterator[tuple[int, np.ndarray]]:
     """Chunks of at most `size` replicates: the first one's number and an int64 matrix (replicates, k)."""
     stream = draws(k, n, seed)
     for start in range(0, n, size):
@@ -174,7 +174,7 @@ def replicates(
     rankings = [_Ranking(truth, score, group) if ranked else None for truth, score in checked]
     tallies = [_Counts(truth, score, group, k, threshold, member) for truth, score in checked]
     negatives = np.bincount(group[~checked[0][0]], minlength=k)
-    for start, counts in _multiplicities(k, n, seed, max(1, cells // max(len(y), k))):
+    for start, counts in multiplicities(k, n, seed, max(1, cells // max(len(y), k))):
         part = slice(start, start + len(counts))
         trivial[part] = counts @ negatives == 0
         for i, (ranking, tally) in enumerate(zip(rankings, tallies, strict=True)):

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pipelines import runs
+from pipelines.evaluate import kind_of
 from pipelines.metrics import LOWER_IS_BETTER
-from pipelines.submission import counting_rows
 from warehouse.errors import CheckFailed
 from warehouse.home import Home
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def leaderboard(home: Home, task: str, part: str = "test") -> list[dict[str, Any]]:
     """A dict per run of the task's part: best first, undefined after them, unreadable records last.
 
+    Runs of the first instances alone are not among them: their numbers do not compare with the others.
     ``stale`` says what has changed since the run was scored (None: nothing): its number was measured on
     other labels and does not compare with the others.
     """
@@ -29,7 +30,7 @@ def leaderboard(home: Home, task: str, part: str = "test") -> list[dict[str, Any
         "spec": data.spec.digest,
         "view": data.fingerprint,
         "inputs": data.inputs,
-        "labels": runs.labels_digest(data, counting_rows(data.instances, part)),
+        "labels": runs.labels_digest(data, kind_of(data).rows(data.instances, part)),
     }
     rows = [_row(home, run, data, part, present) for run in runs.run_names(home)]
     sign = 1 if data.spec.data["metrics"]["primary"] in LOWER_IS_BETTER else -1
@@ -50,14 +51,14 @@ def leaderboard(home: Home, task: str, part: str = "test") -> list[dict[str, Any
 def _row(
     home: Home, run: str, task: TaskData, part: str, present: Mapping[str, Any]
 ) -> dict[str, Any] | None:
-    """A run's line; None for a run of another task or part."""
+    """A run's line; None for a run of another task or part, or of the first instances alone."""
     primary = task.spec.data["metrics"]["primary"]
     empty = ("value", "lo", "hi", "reason", "rows", "groups", "made_by", "created_at", "stale", "broken")
     line: dict[str, Any] = {"run": run, "metric": primary, **dict.fromkeys(empty)}
     try:
         record = runs.read_record(home.runs / run)
         linked = record["links"]
-        if (linked["task"], linked["part"]) != (task.spec.name, part):
+        if (linked["task"], linked["part"], linked.get("first")) != (task.spec.name, part, None):
             return None
         content = (home.runs / run / runs.SCORE).read_bytes()
         if runs.digest(content) != record["files"][runs.SCORE]:

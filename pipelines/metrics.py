@@ -31,7 +31,8 @@ from warehouse.errors import RegistryError
 METRICS = ("auroc", "auprc", "brier", "accuracy", "sensitivity", "specificity", "f1")
 """Every metric that a binary spec may name."""
 
-LOWER_IS_BETTER = frozenset({"brier"})
+LOWER_IS_BETTER = frozenset({"brier", "error_rate"})
+"""Of all kinds; `pipelines.multilabel` has metrics of its own."""
 
 NO_ROWS = "there are no rows"
 NO_POSITIVES = "there are no positives"
@@ -48,12 +49,12 @@ class Point:
     reason: str | None = None
 
 
-def check_names(names: Sequence[str]) -> None:
-    """RegistryError when a spec names a metric that does not exist here."""
-    unknown = [name for name in names if name not in METRICS]
+def check_names(names: Sequence[str], known: Sequence[str] = METRICS) -> None:
+    """RegistryError when a spec names a metric that is not `known`."""
+    unknown = [name for name in names if name not in known]
     if unknown:
         raise RegistryError(
-            f"the spec names unknown metrics: {', '.join(unknown)}", f"known are: {', '.join(METRICS)}"
+            f"the spec names unknown metrics: {', '.join(unknown)}", f"known are: {', '.join(known)}"
         )
 
 

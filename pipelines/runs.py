@@ -1,14 +1,17 @@
 """Run records: a score with everything that it depends on, in ``data/runs/<run>/``.
 
 ===================  ===============================================================================
-predictions.parquet  instance_id and a column per class: the rows that counted, in the task's order
+predictions.parquet  instance_id and the kind's columns, one a class first: the rows that were asked for, in
+                     the task's order
 score.json           what `pipelines.evaluate` made of them
 run.json             the links, their hash, who made the predictions, package versions, when
 ===================  ===============================================================================
 
 The links are the task, the part, the spec's digests (ours and the published one), the fingerprint of the
-task view and of what it was built from, the labels that counted, the predictions and the draws. The run's
-id ends in the first 12 hex digits of their hash, so the same predictions on the same build are the same run.
+task view and of what it was built from, the labels that counted, the predictions and the draws; where it
+applies, how many of the first instances were asked for, and how a language model's answers were asked for
+and read. The run's id ends in the first 12 hex digits of their hash, so the same predictions on the same
+build are the same run.
 A record appears whole or not at all and is never written over.
 """
 
@@ -31,7 +34,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from pipelines.evaluate import bootstrap_plan, labels
+from pipelines.evaluate import kind_of
+from pipelines.kind import bootstrap_plan
 from warehouse.errors import CheckFailed, UsageError
 from warehouse.home import Home, sync, writing
 
@@ -62,8 +66,18 @@ def package_versions() -> dict[str, str | None]:
     return found
 
 
-def links(task: TaskData, rows: np.ndarray, scores: np.ndarray, part: str, n: int | None) -> dict[str, Any]:
-    """Everything that a score of `scores` (len(rows), k) on `rows` of the task depends on."""
+def links(
+    task: TaskData,
+    rows: np.ndarray,
+    scores: np.ndarray,
+    part: str,
+    n: int | None,
+    *,
+    first: int | None = None,
+    answers: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Everything that a score of `scores` (len(rows), m) on `rows` of the task depends on."""
+    at_times = {"first": first, "answers": answers}
     return {
         "task": task.spec.name,
         "part": part,
@@ -74,13 +88,14 @@ def links(task: TaskData, rows: np.ndarray, scores: np.ndarray, part: str, n: in
         "labels": labels_digest(task, rows),
         "predictions": _matrix_digest(task, rows, scores),
         "bootstrap": bootstrap_plan(task.spec.data, n),
-    }
+    } | {name: value for name, value in at_times.items() if value is not None}
 
 
 def labels_digest(task: TaskData, rows: np.ndarray) -> str:
     """sha256 over key, group and label of the instances that count."""
     groups = "\n".join(map(str, task.instances["group_id"].gather(rows).to_list()))
-    return digest(_matrix_digest(task, rows, labels(task, rows)[:, None]).encode() + groups.encode())
+    labels = kind_of(task).labels(task, rows)
+    return digest(_matrix_digest(task, rows, labels).encode() + groups.encode())
 
 
 def _matrix_digest(task: TaskData, rows: np.ndarray, matrix: np.ndarray) -> str:
@@ -94,12 +109,25 @@ def content_hash(linked: Mapping[str, Any]) -> str:
 
 
 def predictions_file(task: TaskData, rows: np.ndarray, scores: np.ndarray) -> bytes:
-    """The predictions that counted, as Parquet."""
-    columns = {name: scores[:, j] for j, name in enumerate(task.classes)}
+    """The predictions that were asked for, as Parquet."""
+    columns = kind_of(task).stored(task.classes, scores)
     frame = pl.DataFrame({"instance_id": task.instances["instance_id"].gather(rows), **columns})
     buffer = io.BytesIO()
     frame.write_parquet(buffer, compression="zstd", statistics=False)
     return buffer.getvalue()
+
+
+def stored_predictions(task: TaskData, rows: np.ndarray, content: bytes) -> np.ndarray:
+    """The reverse of `predictions_file`, for the rows that are asked for now. CheckFailed when it is of others."""
+    frame = pl.read_parquet(io.BytesIO(content))
+    scores = None
+    if frame.columns[:1] == ["instance_id"]:
+        scores = kind_of(task).restored(task.classes, frame.drop("instance_id"))
+    if scores is None:
+        raise CheckFailed(f"columns {', '.join(frame.columns)} where the task has {', '.join(task.classes)}")
+    if not frame["instance_id"].equals(task.instances["instance_id"].gather(rows)):
+        raise CheckFailed("predictions of other instances than those that count now")
+    return scores
 
 
 def record_run(
@@ -113,13 +141,14 @@ def record_run(
     made_by: Mapping[str, Any],
     ignored: Mapping[str, int],
     name: str | None = None,
+    answers: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Write the record, or find the one that is there; returns its ``run.json``.
 
     UsageError when `name` belongs to another run, CheckFailed when the record that is there is damaged,
     HomeError when the home cannot be written.
     """
-    linked = links(task, rows, scores, score["part"], n)
+    linked = links(task, rows, scores, score["part"], n, first=score.get("first"), answers=answers)
     content = content_hash(linked)
     run = f"{task.spec.slug}-v{task.spec.version}-{content[:12]}" if name is None else check_name(name)
     present = _present(home, run, content)

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipelines import runs
-from pipelines.evaluate import evaluate
+from pipelines.evaluate import KINDS, evaluate, kind_of
+from pipelines.kind import score_line
+from pipelines.prompts import find_prompt
 from pipelines.submission import Submission, read_submission
-from warehouse.errors import RegistryError, UsageError
+from warehouse.errors import UsageError
 from warehouse.home import Home
 
 if TYPE_CHECKING:
@@ -28,13 +30,15 @@ def score_submission(
     part: str = "test",
     name: str | None = None,
     n_bootstrap: int | None = None,
+    first: int | None = None,
 ) -> dict[str, Any]:
     """Score the file `path` and keep the run.
 
     `against` is a second file, or the name of a run of the same task and part; it adds the paired
     difference, on the same draws, and is itself kept as a run when it is a file. `n_bootstrap` replaces the
-    spec's number of replicates. Returns what `pipelines.evaluate` made, with ``run``, ``made_by``, digests,
-    ``rows.ignored``, ``notes`` and, if asked for, ``against``; all of it fit for JSON.
+    spec's number of replicates; `first` scores the first so many instances by id alone. Returns what
+    `pipelines.evaluate` made, with ``run``, ``kind``, ``made_by``, digests, ``rows.ignored``, ``notes`` and,
+    where there are any, ``answers`` and ``against``; all of it fit for JSON.
 
     InputError for a submission that breaks its contract; UsageError for a file, part or run that does not
     exist.
@@ -42,29 +46,41 @@ def score_submission(
     from warehouse.task import read_task
 
     data = read_task(home, task)
-    rule = data.spec.data["metrics"].get("missing_row", "error")
-    if rule != "error":
-        raise RegistryError(f"{data.spec.name}: found metrics.missing_row {rule!r}; expected 'error'")
-    first = read_submission(path, data.instances, data.classes, part)
-    second = None
+    kind = kind_of(data)
+    if first is not None and len(kind.rows(data.instances, part, first)) == len(
+        kind.rows(data.instances, part)
+    ):
+        first = None  # the first of so many are all of them
+    how = {"kind": kind, "missing_row": kind.missing_row(data), "first": first}
+    one = read_submission(path, data.instances, data.classes, part, **how)
+    two = None
     if against is not None:
-        second = read_submission(_file(home, data, against, part), data.instances, data.classes, part)
+        two = read_submission(_file(home, data, against, part), data.instances, data.classes, part, **how)
     made = evaluate(
-        data, first.rows, first.scores, part, n=n_bootstrap, other=None if second is None else second.scores
+        data,
+        one.rows,
+        one.scores,
+        part,
+        n=n_bootstrap,
+        other=None if two is None else two.scores,
+        first=first,
     )
-    record = _record(home, data, first, made.score, n_bootstrap, name)
-    result: dict[str, Any] = {"run": record["run"], **made.score, "made_by": _made_by(first)}
-    result["rows"] = made.score["rows"] | {"ignored": first.ignored}
+    run = _record(home, data, one, made.score, n_bootstrap, name)
+    result: dict[str, Any] = {"run": run, **made.score, "made_by": _made_by(one)}
+    result["kind"] = data.spec.data["kind"]
+    result["rows"] = made.score["rows"] | {"ignored": one.ignored}
     result["spec"] = {"digest": data.spec.digest, "published_digest": data.spec.published_digest}
     result["view"] = {"fingerprint": data.fingerprint}
-    result["notes"] = list(_notes(data, first))
-    if second is not None and made.against is not None:
+    result["notes"] = [*_notes(data, one), *kind.notes(made.score)]
+    if one.stated is not None:
+        result["answers"] = _answers(data, one)
+    if two is not None and made.against is not None:
         if Path(against).is_file():
-            other = evaluate(data, second.rows, second.scores, part, n=n_bootstrap).score
-            run = _record(home, data, second, other, n_bootstrap, None)["run"]
+            other = evaluate(data, two.rows, two.scores, part, n=n_bootstrap, first=first).score
+            run = _record(home, data, two, other, n_bootstrap, None)
         else:
             run = str(against)
-        result["against"] = {"run": run, "made_by": _made_by(second), **made.against}
+        result["against"] = {"run": run, "made_by": _made_by(two), **made.against}
     return result
 
 
@@ -82,9 +98,29 @@ def _file(home: Home, task: TaskData, against: str | Path, part: str) -> Path:
 
 def _record(
     home: Home, task: TaskData, made: Submission, score: Mapping[str, Any], n: int | None, name: str | None
-) -> dict[str, Any]:
-    who = {"made_by": _made_by(made), "ignored": made.ignored}
-    return runs.record_run(home, task, made.rows, made.scores, score, n=n, name=name, **who)
+) -> str:
+    """Keep the run; returns its name."""
+    record = runs.record_run(
+        home,
+        task,
+        made.rows,
+        made.scores,
+        score,
+        n=n,
+        made_by=_made_by(made),
+        ignored=made.ignored,
+        name=name,
+        answers=_answers(task, made),
+    )
+    return record["run"]
+
+
+def _answers(task: TaskData, made: Submission) -> dict[str, Any] | None:
+    """How answers were read, what they say of themselves, and the prompt that the task declares."""
+    if made.stated is None:
+        return None
+    declared = find_prompt(task.spec)
+    return made.stated | {"declared": None if declared is None else declared.as_json()}
 
 
 def _made_by(made: Submission) -> dict[str, str | None]:
@@ -97,7 +133,9 @@ def _notes(task: TaskData, made: Submission) -> Iterator[str]:
     if "name" in split:
         from warehouse.splits import declaration
 
-        yield f"split {split['name']}: {declaration(split['name'])['origin']}"
+        origin = declaration(split["name"]).get("origin")
+        if origin is not None:
+            yield f"split {split['name']}: {origin}"
     if "ecg" in task.instances.columns:
         seen = task.instances["ecg"].gather(made.rows)
         unchecked = int((seen == "not checked").sum())
@@ -109,6 +147,15 @@ def _notes(task: TaskData, made: Submission) -> Iterator[str]:
             yield f"{shifted:,} rows are of records whose annotation clock is off the waveform's (`audit`)"
     if task.stale:
         yield f"the labels are older than {', '.join(task.stale)}: run `materialize`, then score again"
+    answers = _answers(task, made)
+    if answers is not None:
+        declared = (answers["declared"] or {}).get("prompt_id")
+        if answers["prompt_id"] is None:
+            yield f"the answers do not say by which prompt they were asked for (the task's is {declared})"
+        elif answers["prompt_id"] != declared:
+            yield f"the answers were given to prompt {answers['prompt_id']}; the task's is {declared}"
+        if answers["decoding"] is None:
+            yield "the answers do not say with which settings they were decoded"
     if made.ignored:
         counts = ", ".join(f"{count:,} {why}" for why, count in sorted(made.ignored.items()))
         yield f"rows of the submission that do not count: {counts}"
@@ -116,40 +163,23 @@ def _notes(task: TaskData, made: Submission) -> Iterator[str]:
 
 def render_score(result: Mapping[str, Any]) -> str:
     """The result of `score_submission` for a terminal."""
-    rows, groups, draws = result["rows"], result["groups"], result["bootstrap"]
+    draws, kind = result["bootstrap"], KINDS[result["kind"]]
     published = result["spec"]["published_digest"]
     follows = f", follows {published}" if published else ""
     lines = [
-        f"{result['task']}, part {result['part']}: {rows['used']:,} rows ({rows['positive']:,} "
-        f"{result['class']}, {rows['negative']:,} not) of {groups['n']:,} groups ({groups['by']})",
+        f"{result['task']}, part {result['part']}: {kind.headline(result)}",
         f"run {result['run']}; spec {result['spec']['digest']}{follows}",
         "",
         f"  {'metric':<42} {'value':>8}   95 % interval, {draws['n']:,} resamples over {draws['by']}",
     ]
     for name, metric in result["metrics"].items():
-        lines.append(_line(name + (" (primary)" if name == result["primary"] else ""), metric, draws["n"]))
-    if result.get("by_rhythm"):
-        lines += ["", f"  share flagged (score {result['threshold']} or above) per rhythm, rows / groups"]
-        kinds = {True: "sensitivity", False: "false positives", None: "flagged"}
-        for row in result["by_rhythm"]:
-            label = f"{row['name']}, {row['rows']:,} / {row['groups']:,}"
-            lines.append(_line(label, row, draws["n"], kinds[row["positive"]]))
+        label = name + (" (primary)" if name == result["primary"] else "")
+        lines.append(score_line(label, metric, draws["n"]))
+    lines += kind.tables(result)
     if "against" in result:
         lines += ["", f"  difference from {result['against']['run']}, on the same resamples"]
         for name, metric in result["against"]["metrics"].items():
-            lines.append(_line(name, metric, draws["n"], sign="+"))
+            lines.append(score_line(name, metric, draws["n"], sign="+"))
     if result["notes"]:
         lines += ["", *(f"note: {note}" for note in result["notes"])]
     return "\n".join(lines)
-
-
-def _line(label: str, metric: Mapping[str, Any], n: int, remark: str = "", sign: str = "") -> str:
-    """One row of a table: value, interval, in how many of `n` replicates it stood; or why it is undefined."""
-    if metric["value"] is None:
-        return f"  {label:<42} undefined: {metric['reason']}"
-    text = f"  {label:<42} {metric['value']:>{sign}8.4f}"
-    if metric["lo"] is not None:
-        text += f"   {metric['lo']:>{sign}8.4f} … {metric['hi']:>{sign}7.4f}"
-    if metric["n_undefined"]:
-        remark = f"{remark}, " * bool(remark) + f"defined in {metric['n_defined']:,} of {n:,} resamples"
-    return f"{text}   {remark}".rstrip()

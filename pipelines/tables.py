@@ -1,7 +1,8 @@
-"""Reading a submitted table: CSV, gzipped CSV or Parquet, every cell still as it was written.
+"""Reading a submitted table: CSV, gzipped CSV, JSON lines or Parquet, every cell still as it was written.
 
 CSV cells stay text, because a type that a reader guesses hides what was submitted: ``0,5`` and ``n/a`` must
-come out as the row's fault. What can be wrong with the file as a file is an error here.
+come out as the row's fault. A JSON column keeps its type when all its values share one that a table has;
+else what is no text is JSON text. What can be wrong with the file as a file is an error here.
 """
 
 from __future__ import annotations
@@ -10,15 +11,21 @@ import csv
 import gzip
 import hashlib
 import io
+import json
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from warehouse.errors import InputError, Problem, UsageError
 
-SUFFIXES = (".csv", ".csv.gz", ".parquet")
+SUFFIXES = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
+
+LONGEST = 1 << 26
+"""Characters of a CSV field: a model's answer is longer than Python's csv takes by itself."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,7 @@ def read_table(path: str | Path) -> Table:
     if not path.name.lower().endswith(SUFFIXES):
         raise UsageError(
             f"{path}: found the suffix {path.suffix or '(none)'!r}; expected one of {', '.join(SUFFIXES)}",
-            "write the submission as CSV or Parquet and name it so",
+            "write the submission as CSV, JSON lines or Parquet and name it so",
         )
     try:
         content = path.read_bytes()
@@ -56,7 +63,8 @@ def read_table(path: str | Path) -> Table:
     if path.suffix.lower() == ".parquet":
         frame, notes = _read_parquet(path, content)
     else:
-        frame = _read_csv(path, content)
+        text = _text_of(path, content)
+        frame = (_read_csv if ".csv" in path.name.lower()[-7:] else _read_jsonl)(path, text)
     if frame.is_empty():
         raise _fault(path, "a header without rows", "a row for every instance")
     return Table(path, frame, hashlib.sha256(content).hexdigest(), notes)
@@ -77,12 +85,12 @@ def _read_parquet(path: Path, content: bytes) -> tuple[pl.DataFrame, dict[str, s
         raise _fault(path, f"no whole Parquet file ({reason})", "Parquet", step="write it again") from error
 
 
-def _read_csv(path: Path, content: bytes) -> pl.DataFrame:
+def _text_of(path: Path, content: bytes) -> str:
     if path.suffix.lower() == ".gz":
         try:
             content = gzip.decompress(content)
         except (OSError, EOFError, zlib.error) as error:
-            raise _fault(path, f"no whole gzip ({error})", "gzipped CSV", step="pack it again") from error
+            raise _fault(path, f"no whole gzip ({error})", "a gzipped file", step="pack it again") from error
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -94,6 +102,11 @@ def _read_csv(path: Path, content: bytes) -> pl.DataFrame:
     if not text.strip() or "\0" in text:
         found = "NUL characters" if "\0" in text else "an empty file"
         raise _fault(path, found, "UTF-8 text with a header and a row for every instance")
+    return text
+
+
+def _read_csv(path: Path, text: str) -> pl.DataFrame:
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST))
     rows = csv.reader(io.StringIO(text, newline=""))
     header = [name.strip() for name in next(rows)]
     twice = sorted({name for name in header if header.count(name) > 1})
@@ -111,3 +124,58 @@ def _read_csv(path: Path, content: bytes) -> pl.DataFrame:
         raise _fault(path, f"{error}", "CSV", rows.line_num) from error
     schema = dict.fromkeys(header, pl.String)
     return pl.DataFrame(columns, schema=schema, orient="row").with_columns(pl.all().str.strip_chars())
+
+
+def _read_jsonl(path: Path, text: str) -> pl.DataFrame:
+    rows: list[dict[str, Any]] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise _fault(path, f"no JSON ({error})", "a JSON object a line", number) from error
+        if not isinstance(row, dict):
+            raise _fault(path, f"JSON that is no object: {line[:40]}", "a JSON object a line", number)
+        rows.append(row)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return pl.DataFrame([_json_column(name, [row.get(name) for row in rows]) for name in names])
+
+
+def _json_column(name: str, values: Sequence[Any]) -> pl.Series:
+    """One type when all values share it, text otherwise; lone surrogates, which no table holds, become '?'."""
+    kinds = {type(value) for value in values if value is not None}
+    items = {type(item) for value in values if isinstance(value, list) for item in value}
+    if kinds == {bool}:
+        return pl.Series(name, values, dtype=pl.Boolean)
+    if kinds and kinds <= {int, float} and all(abs(value or 0) < 2**63 for value in values):
+        return pl.Series(name, values, dtype=pl.Float64 if float in kinds else pl.Int64, strict=False)
+    if kinds == {list} and items <= {str}:
+        cells = [None if value is None else [_sound(item) for item in value] for value in values]
+        return pl.Series(name, cells, dtype=pl.List(pl.String))
+    texts = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+    return pl.Series(name, [None if text is None else _sound(text) for text in texts], dtype=pl.String)
+
+
+def _sound(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def texts(column: pl.Series) -> pl.Series:
+    """Cells as text, null where a cell is no plain value."""
+    if column.dtype.is_nested() or column.dtype == pl.Binary:
+        return pl.Series(column.name, [None] * len(column), dtype=pl.String)
+    return column.cast(pl.String).str.strip_chars()
+
+
+def numbers(column: pl.Series) -> pl.Series:
+    """Cells as float64, null where a cell is no number."""
+    if not column.dtype.is_numeric():
+        column = pl.Series(column.name, [None] * len(column)) if column.dtype == pl.Boolean else texts(column)
+    return column.cast(pl.Float64, strict=False)
+
+
+def delimiter_hint(columns: Sequence[str]) -> str | None:
+    """What to do about a table whose only column holds another delimiter."""
+    odd = len(columns) == 1 and any(mark in columns[0] for mark in ";\t")
+    return "separate the columns with commas" if odd else None

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import polars as pl
 
 from pipelines import runs
-from pipelines.evaluate import evaluate
-from pipelines.submission import counting_rows
+from pipelines.evaluate import evaluate, kind_of
 from warehouse.errors import CheckFailed
 from warehouse.home import Home
-
-if TYPE_CHECKING:
-    from warehouse.task import TaskData
 
 
 @dataclass(frozen=True)
@@ -88,32 +82,22 @@ def _links(home: Home, run: str, record: Mapping[str, Any]) -> Iterator[Link]:
     yield _same("task view", task.fingerprint, linked["view"])
     changed = ", ".join(task.stale)
     yield Link("build", not changed, f"rules that changed since: {changed}", "a build of the present rules")
-    rows = counting_rows(task.instances, linked["part"])
+    part, first = linked["part"], linked.get("first")
+    rows = kind_of(task).rows(task.instances, part, first)
     yield _same("labels", runs.labels_digest(task, rows), linked["labels"])
     try:
-        scores = _stored_scores(task, rows, contents[runs.PREDICTIONS])
+        scores = runs.stored_predictions(task, rows, contents[runs.PREDICTIONS])
         stored = json.loads(contents[runs.SCORE])
     except (CheckFailed, ValueError, pl.exceptions.PolarsError) as error:
         yield Link("metrics", False, str(error), "predictions of the instances that count, and their score")
         return
     n = linked["bootstrap"]["n"]
-    again = runs.links(task, rows, scores, linked["part"], n)
+    again = runs.links(task, rows, scores, part, n)
     yield _same("predictions (values)", again["predictions"], linked["predictions"])
     yield _same("draws", runs.dump(again["bootstrap"]), runs.dump(linked["bootstrap"]))
-    scored = json.loads(runs.dump(evaluate(task, rows, scores, linked["part"], n=n).score))
+    scored = json.loads(runs.dump(evaluate(task, rows, scores, part, n=n, first=first).score))
     differ = next(_different(scored, stored), None)
     yield Link("metrics", True) if differ is None else Link("metrics", False, *differ)
-
-
-def _stored_scores(task: TaskData, rows: np.ndarray, content: bytes) -> np.ndarray:
-    """The stored predictions (len(rows), k) in the order of the rows that count now."""
-    frame = pl.read_parquet(io.BytesIO(content))
-    keys = task.instances["instance_id"].gather(rows)
-    if frame.columns != ["instance_id", *task.classes]:
-        raise CheckFailed(f"columns {', '.join(frame.columns)} where the task has {', '.join(task.classes)}")
-    if not frame["instance_id"].equals(keys):
-        raise CheckFailed("predictions of other instances than those that count now")
-    return frame.drop("instance_id").to_numpy()
 
 
 def _same(name: str, found: Any, expected: Any) -> Link:

@@ -171,12 +171,12 @@ def test_no_rows_and_no_replicates_give_no_interval():
 def test_memory_is_bounded_by_the_cells(monkeypatch):
     y, score, group = _example()
     sizes = []
-    kept = bootstrap._multiplicities
+    kept = bootstrap.multiplicities
 
     def watched(k, n, seed, size):
         sizes.append(size)
         yield from kept(k, n, seed, size)
 
-    monkeypatch.setattr(bootstrap, "_multiplicities", watched)
+    monkeypatch.setattr(bootstrap, "multiplicities", watched)
     replicates(y, [score], group, n=1000, seed=1, cells=3 * len(y))
     assert sizes == [3]
