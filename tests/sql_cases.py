@@ -9,6 +9,8 @@ from pathlib import Path
 
 import duckdb
 
+from warehouse.database import computable, inputs
+from warehouse.home import Home
 from warehouse.load.annotation_csv import COLUMNS
 from warehouse.load.metadata_csv import CLINICAL, METADATA
 from warehouse.load.vital_tables import SCHEMAS
@@ -98,6 +100,8 @@ def table_columns() -> dict[str, list[tuple[str, str]]]:
         create_map(con, name)
         found[f"map.{name}"] = _described(con, f"map.{name}")
     for view in Catalog.read().values():
+        if any(name not in found for name in view.reads):
+            continue  # its loader's tables are not in raw_columns(); a case of it says so
         con.execute(f"CREATE SCHEMA IF NOT EXISTS {view.schema}")
         con.execute(f"CREATE VIEW {view.name} AS {view.sql}")
         found[view.name] = _described(con, view.name)
@@ -106,6 +110,13 @@ def table_columns() -> dict[str, list[tuple[str, str]]]:
 
 def _described(con: duckdb.DuckDBPyConnection, name: str) -> list[tuple[str, str]]:
     return [(column, kind) for column, kind, *_ in con.execute(f"DESCRIBE {name}").fetchall()]
+
+
+def views_of(home: Home) -> list[View]:
+    """The views whose inputs are loaded in a home, parents first: those of one data set."""
+    catalog = Catalog.read()
+    able = computable(catalog, inputs(home))
+    return [view for view in catalog.values() if view.name in able]
 
 
 def create_table(con: duckdb.DuckDBPyConnection, name: str, columns: list[tuple[str, str]]) -> None:
@@ -126,6 +137,7 @@ def create_map(con: duckdb.DuckDBPyConnection, name: str) -> None:
 
 def typed(con: duckdb.DuckDBPyConnection, name: str, rows: Rows) -> list[tuple]:
     """A file's rows with the types of the table or view that it stands for."""
+    assert name in table_columns(), f"{rows.path}: add what {name} reads of a loader to raw_columns()"
     known = dict(table_columns()[name])
     strange = [column for column in rows.columns if column not in known]
     assert not strange, f"{rows.path}: no column {', '.join(strange)}; {name} has {', '.join(known)}"

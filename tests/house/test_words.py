@@ -19,9 +19,12 @@ ALLOWED = {
     ("warehouse/synthetic/annotation_files.py", "premature"): "an event of registry/synthetic, not a reason",
     ("warehouse/synthetic/beats.py", "premature"): "an event of registry/synthetic, not a reason",
     ("warehouse/synthetic/rows.py", "gap"): "an event of registry/synthetic, not a reason",
-    ("pipelines/questions.py", "premature"): "a column of map.vitaldb_beat, selected to be shown",
 }
 """(file, word) → why it is no label rule."""
+
+
+GRAMMAR = {"filler", "reset", "negation", "age", "either", "or"}
+"""Kinds of keys that are words of any English sentence (with, no, or): they name nothing."""
 
 
 def rule_words() -> set[str]:
@@ -29,8 +32,14 @@ def rule_words() -> set[str]:
     words = set()
     for name in map_files():
         for row in map_rows(name):
-            words |= {next(iter(row.values())), *(row[column] for column in ("rhythm",) if column in row)}
+            if row.get("kind") not in GRAMMAR:
+                words |= {next(iter(row.values())), *(row[column] for column in ("rhythm",) if column in row)}
     return words - {""}
+
+
+def is_phrase(word: str) -> bool:
+    """What is a rule's word inside a longer text too: four characters, ten where it is plain lower-case English."""
+    return len(word) >= (10 if re.fullmatch("[a-z ]+", word) else 4)
 
 
 def literals(path: Path) -> list[tuple[int, str]]:
@@ -45,8 +54,8 @@ def literals(path: Path) -> list[tuple[int, str]]:
 
 
 def found_words(root: Path, words: set[str]) -> list[tuple[str, int, str]]:
-    """File, line and word: a literal that is a word, or that holds one of four letters or more among others."""
-    phrases = sorted((word for word in words if len(word) >= 4), key=len, reverse=True)
+    """File, line and word: a literal that is a word, or that holds one among others."""
+    phrases = sorted(filter(is_phrase, words), key=len, reverse=True)
     inside = re.compile("|".join(rf"(?<!\w){re.escape(phrase)}(?!\w)" for phrase in phrases))
     found = []
     for path in python_files(root):
