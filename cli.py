@@ -199,12 +199,19 @@ def baseline(task, name, part, out, home, json) -> None:
     "--against", metavar="FILE", help="A second submission or run: the paired difference with its interval."
 )
 @click.option("--part", default="test", show_default=True, help="The part to score.")
+@click.option(
+    "--first", type=click.IntRange(1), metavar="N", help="Only the part's first N instances by id; not listed."
+)
 @click.option("--name", help="A name for the run; default: from its content.")
-def score(task, file, against, part, name, home, json) -> None:
-    """Score the predictions in FILE (CSV or Parquet) and keep a run record."""
+def score(task, file, against, part, first, name, home, json) -> None:
+    """Score the predictions in FILE (CSV, JSON lines or Parquet) and keep a run record.
+
+    FILE has instance_id and a column per class; for a multilabel task also `labels` (names joined by commas) or
+    `answer` (a language model's answers as they came).
+    """
     from pipelines.score import render_score, score_submission
 
-    result = score_submission(home, task, file, against=against, part=part, name=name)
+    result = score_submission(home, task, file, against=against, part=part, name=name, first=first)
     print_json(result) if json else click.echo(render_score(result))
 
 
