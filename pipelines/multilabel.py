@@ -156,7 +156,7 @@ class Multilabel(Kind):
 
     def headline(self, score: Mapping[str, Any]) -> str:
         rows, groups = score["rows"], score["groups"]
-        first = f"the first {score['first']:,} by id: " * ("first" in score)
+        first = f"the first {score['first']:,} by id: " if "first" in score else ""
         return (
             f"{first}{rows['images']:,} images ({rows['used']:,} with a label) "
             f"of {groups['n']:,} groups ({groups['by']})"
