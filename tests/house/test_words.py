@@ -43,6 +43,11 @@ def is_phrase(word: str) -> bool:
     return len(word) >= (10 if re.fullmatch("[a-z ]+", word) else 4)
 
 
+def stands_in(phrase: str, text: str) -> bool:
+    """As whole words."""
+    return phrase in text and bool(re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", text))
+
+
 def literals(path: Path) -> list[tuple[int, str]]:
     """Line and text of every string in a file, f-string parts too, docstrings left out."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -56,13 +61,12 @@ def literals(path: Path) -> list[tuple[int, str]]:
 
 def found_words(root: Path, words: set[str]) -> list[tuple[str, int, str]]:
     """File, line and word: a literal that is a word, or that holds one among others."""
-    phrases = sorted(filter(is_phrase, words), key=len, reverse=True)
-    inside = re.compile("|".join(rf"(?<!\w){re.escape(phrase)}(?!\w)" for phrase in phrases))
+    phrases = sorted(filter(is_phrase, words))
     found = []
     for path in python_files(root):
         place = path.relative_to(root).as_posix()
         for line, text in literals(path):
-            held = [text] if text in words else inside.findall(text)
+            held = [text] if text in words else [phrase for phrase in phrases if stands_in(phrase, text)]
             found += [(place, line, word) for word in held]
     return found
 
