@@ -27,6 +27,18 @@ STATUSES = ("draft", "released")
 OUTSIDE = re.compile(r"(raw_[a-z0-9_]+|map|split)\.[a-z0-9_]+")
 """Names that are no views: what ``load`` wrote, maps and splits."""
 
+KEYWORDS = frozenset(
+    """
+    ALL AND ANTI AS ASC BETWEEN BY CASE CAST CROSS CURRENT DESC DISTINCT ELSE END EXCEPT EXISTS FALSE FILTER FOLLOWING
+    FROM FULL GROUP HAVING IN INNER INTERSECT IS JOIN LATERAL LEFT LIKE LIMIT NOT NULL NULLS OFFSET ON OR ORDER
+    ORDINALITY OUTER OVER PARTITION PRECEDING QUALIFY RANGE RECURSIVE RIGHT ROW ROWS SELECT SEMI THEN TRUE UNBOUNDED
+    UNION USING VALUES WHEN WHERE WINDOW WITH
+    BIGINT BOOLEAN DATE DECIMAL DOUBLE FLOAT INTEGER SMALLINT TIMESTAMP TINYINT VARCHAR
+    """.split()  # noqa: SIM905
+)
+"""Words whose letter case a fingerprint does not see. Our own list: an engine's moves with its versions, a lock must
+not."""
+
 _FILE = re.compile(r"([a-z][a-z0-9_]*)_v(\d+)\.sql")
 _TITLE = re.compile(r"-- ([a-z0-9_]+)\.([a-z0-9_]+) v(\d+)")
 
@@ -98,17 +110,11 @@ def _tables(node: object) -> Iterator[str]:
 
 
 def fingerprint_sql(sql: str) -> str:
-    """sha256 (hex) over the token stream: comments, layout and the letter case of bare words do not count.
-
-    DuckDB does not look at the case of a bare word either, except after AS, where it becomes a column's name:
-    there the case counts.
-    """
+    """sha256 (hex) over the token stream: comments, layout and the letter case of KEYWORDS do not count."""
     digest = hashlib.sha256()
-    after_as = False
     for text in tokens(sql):
-        is_literal = text[0] in "'\"$"
-        digest.update((text if is_literal or after_as else text.upper()).encode() + b"\x00")
-        after_as = text.upper() == "AS"
+        keyword = text.upper()
+        digest.update((keyword if keyword in KEYWORDS else text).encode() + b"\x00")
     return digest.hexdigest()
 
 
