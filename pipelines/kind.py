@@ -138,15 +138,17 @@ def _mask(instances: pl.DataFrame, expression: pl.Expr) -> np.ndarray:
 
 
 def bootstrap_plan(spec: Mapping[str, Any], n: int | None = None) -> dict[str, Any]:
-    """What the draws depend on: number, seed (the bootstrap's own, else the split's) and the spec's group."""
-    declared = spec["metrics"]["bootstrap"]
+    """What the draws depend on: number, seed (the bootstrap's own, else the split's, else that of the split's
+    sample) and the spec's group."""
+    declared, split = spec["metrics"]["bootstrap"], spec["split"]
     if n is not None and n < 0:
         raise UsageError(f"found {n} bootstrap replicates; expected 0 (no intervals) or more")
-    seed = declared.get("seed", spec["split"].get("seed"))
+    places = (declared, split, split.get("sample", {}))
+    seed = next((place["seed"] for place in places if "seed" in place), None)
     if seed is None:
         raise RegistryError(
             f"{spec['slug']}@{spec['version']}: found no seed for the bootstrap; "
-            "expected metrics.bootstrap.seed or split.seed"
+            "expected metrics.bootstrap.seed, split.seed or split.sample.seed"
         )
     return {"n": declared["n"] if n is None else n, "seed": seed, "by": declared["by"]}
 

@@ -4,7 +4,7 @@ The rule, under the version `PARSER`:
 
 - The last JSON object with a key ``labels`` in the answer counts, wherever it stands: in a fence, in prose,
   inside another object or a list. An object inside one that counts is a part of it. What is cut off, or is
-  not JSON to the letter (single quotes, a comma too many), is no object.
+  not JSON to the letter (single quotes, a comma too many), is no object. The key is written plainly.
 - ``labels`` is a list, or a text of names joined by commas, or null for none; an object in which it is
   something else does not count.
 - Names are compared without regard to case and to the width of spaces; other names, and what is no text,
@@ -15,6 +15,7 @@ The rule, under the version `PARSER`:
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -22,6 +23,9 @@ PARSER = "leadhouse-labels-json-v0"
 """The version of the rule above: another rule gets another one."""
 
 KEY = "labels"
+
+OPENING = re.compile(r"\{\s*\"")
+"""Where an object can begin. A try costs as much as the text is long: braces in prose are passed over."""
 
 
 def parse_answer(answer: str, classes: Sequence[str]) -> frozenset[str] | None:
@@ -38,17 +42,19 @@ def parse_answer(answer: str, classes: Sequence[str]) -> frozenset[str] | None:
 
 
 def json_values(text: str) -> Iterator[Any]:
-    """The JSON objects in a text, one after the other, none inside another."""
+    """The JSON objects in a text, one after the other, none inside another, up to the last with the key."""
     decoder = json.JSONDecoder(parse_constant=_refuse)
-    place = text.find("{")
-    while place >= 0:
+    last = text.rfind(f'"{KEY}"')
+    start = OPENING.search(text)
+    while start is not None and start.start() < last:
+        end = start.start() + 1
         try:
-            value, place = decoder.raw_decode(text, place)
+            value, end = decoder.raw_decode(text, start.start())
         except (ValueError, RecursionError):
-            place += 1
+            pass
         else:
             yield value
-        place = text.find("{", place)
+        start = OPENING.search(text, end)
 
 
 def _refuse(constant: str) -> None:

@@ -71,7 +71,7 @@ def score_submission(
     result["rows"] = made.score["rows"] | {"ignored": one.ignored}
     result["spec"] = {"digest": data.spec.digest, "published_digest": data.spec.published_digest}
     result["view"] = {"fingerprint": data.fingerprint}
-    result["notes"] = [*_notes(data, one), *kind.notes(made.score)]
+    result["notes"] = [*_notes(home, data, one), *kind.notes(made.score)]
     if one.stated is not None:
         result["answers"] = _answers(data, one)
     if two is not None and made.against is not None:
@@ -127,20 +127,18 @@ def _made_by(made: Submission) -> dict[str, str | None]:
     return {"baseline": made.notes.get(MADE_BY), "file": made.file, "sha256": made.sha256}
 
 
-def _notes(task: TaskData, made: Submission) -> Iterator[str]:
+def _notes(home: Home, task: TaskData, made: Submission) -> Iterator[str]:
     """What a reader of the numbers must know: where the split is from, what was not checked or not used."""
-    split = task.spec.data.get("split", {})
-    if "name" in split:
-        from warehouse.splits import declaration
-
-        origin = declaration(split["name"]).get("origin")
-        if origin is not None:
-            yield f"split {split['name']}: {origin}"
+    yield from _split_notes(home, task)
     if "ecg" in task.instances.columns:
         seen = task.instances["ecg"].gather(made.rows)
         unchecked = int((seen == "not checked").sum())
         if unchecked:
             yield f"missing ECG was not checked for {unchecked:,} of {len(seen):,} rows (no signal loaded)"
+    if "flat" in task.instances.columns:
+        unchecked = int((task.instances["flat"].gather(made.rows) == "not checked").sum())
+        if unchecked:
+            yield f"flat signals were not looked for in {unchecked:,} of {len(made.rows):,} rows (no signal loaded)"
     if "clock" in task.instances.columns:
         shifted = int((task.instances["clock"].gather(made.rows) == "beyond").sum())
         if shifted:
@@ -159,6 +157,20 @@ def _notes(task: TaskData, made: Submission) -> Iterator[str]:
     if made.ignored:
         counts = ", ".join(f"{count:,} {why}" for why, count in sorted(made.ignored.items()))
         yield f"rows of the submission that do not count: {counts}"
+
+
+def _split_notes(home: Home, task: TaskData) -> Iterator[str]:
+    """Where the split is from: its declaration says so, or, where a release can bring its own, what was loaded."""
+    name = task.spec.data.get("split", {}).get("name")
+    if name is None:
+        return
+    from warehouse.load.report import read_report
+    from warehouse.splits import declaration
+
+    report = read_report(home, task.spec.data["dataset"]) if "dataset" in task.spec.data else None
+    origin = declaration(name).get("origin") or (report or {}).get("release", {}).get("split")
+    if origin is not None:
+        yield f"split {name}: {origin}"
 
 
 def render_score(result: Mapping[str, Any]) -> str:

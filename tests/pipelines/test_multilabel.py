@@ -406,10 +406,24 @@ def test_specs_that_cannot_be_followed(built, home, file):
     with pytest.raises(RegistryError, match="unknown metrics: auroc"):
         score_submission(home, TASK, file())
     built.change_spec(metrics=SPEC["metrics"], split={})
-    with pytest.raises(RegistryError, match=r"expected metrics\.bootstrap\.seed or split\.seed"):
+    with pytest.raises(RegistryError, match=r"expected metrics\.bootstrap\.seed, split\.seed or"):
         score_submission(home, TASK, file())
+    built.change_spec(split={"sample": {"seed": 3}})
+    assert score_submission(home, TASK, file())["bootstrap"]["seed"] == 3
     built.change_spec(metrics=SPEC["metrics"] | {"bootstrap": {"by": "group", "n": 5, "seed": 2}})
     assert score_submission(home, TASK, file())["bootstrap"] == {"n": 5, "seed": 2, "by": "group"}
+
+
+def test_notes_say_which_split_was_loaded_and_what_was_not_checked(built, home, file, task):
+    (home.raw / "fruit").mkdir(parents=True)
+    release = {"split": "not the published split: drawn with seed 4, by record"}
+    (home.raw / "fruit" / "_load.json").write_text(json.dumps({"release": release}))
+    flat = pl.when(pl.col("instance_id") == "d1").then(pl.lit("not checked")).otherwise(pl.lit("not flat"))
+    built.change(instances=task.instances.with_columns(flat=flat))
+    built.change_spec(dataset="fruit", split={"name": "lydus", "seed": 7})
+    notes = score_submission(home, TASK, file())["notes"]
+    assert "split lydus: not the published split: drawn with seed 4, by record" in notes
+    assert any(note.startswith("flat signals were not looked for in 1 of 5 rows") for note in notes)
 
 
 def test_the_commands(built, home, file):
