@@ -19,6 +19,8 @@ LASTING = ("conduction", "hypertrophy", "infarct", "form")
 FLAT, SILENT, BOTH, HUGE = 5, 9, 13, 21
 """Places of the special records: flat, without an analysis, both, and one with an artefact beyond ±32 mV."""
 SPECIAL = "no_analysis"
+COMPARED = "compared"
+"""The finding whose line opens a comparison; changes stand after it alone."""
 UNSAID = 0.03
 """The share of abnormal records without a closing line."""
 
@@ -62,7 +64,7 @@ def draw_block(words: Words, seed: int, block: int, *, dated: bool = False) -> P
     for axis in (AV, ECTOPY, *(each for each in PRINTED if not each.startswith(("summary", "comparison")))):
         finding[axis][~_allowed(words, finding[axis], rhythm)] = -1
     for axis in ("comparison_change", "comparison_more", "comparison_dated"):
-        finding[axis][finding["comparison"] < 0] = -1
+        finding[axis][finding["comparison"] != words.index(COMPARED)] = -1
     finding["comparison_more"][finding["comparison_change"] < 0] = -1
     finding["summary"] = _summary(words, finding, rng)
     low, high = words.number["rate_low"][rhythm], words.number["rate_high"][rhythm]
