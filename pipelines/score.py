@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from pipelines import runs
 from pipelines.evaluate import KINDS, evaluate, kind_of
 from pipelines.kind import score_line
@@ -19,6 +21,12 @@ if TYPE_CHECKING:
 
 MADE_BY = "leadhouse.baseline"
 """The key-value note of a Parquet file by which a baseline says which one it is."""
+
+UNCHECKED = "not checked"
+"""What a task column says where the check that it reports could not be made."""
+
+CHECKS = {"ecg": ("missing ECG", "no signal loaded"), "flat": ("flat signal", "no signal loaded")}
+"""What such a column checks, and why it could not, in words; others are named."""
 
 
 def score_submission(
@@ -130,15 +138,12 @@ def _made_by(made: Submission) -> dict[str, str | None]:
 def _notes(home: Home, task: TaskData, made: Submission) -> Iterator[str]:
     """What a reader of the numbers must know: where the split is from, what was not checked or not used."""
     yield from _split_notes(home, task)
-    if "ecg" in task.instances.columns:
-        seen = task.instances["ecg"].gather(made.rows)
-        unchecked = int((seen == "not checked").sum())
+    for column in (name for name, dtype in task.instances.schema.items() if dtype == pl.String):
+        seen = task.instances[column].gather(made.rows)
+        unchecked = int((seen == UNCHECKED).sum())
         if unchecked:
-            yield f"missing ECG was not checked for {unchecked:,} of {len(seen):,} rows (no signal loaded)"
-    if "flat" in task.instances.columns:
-        unchecked = int((task.instances["flat"].gather(made.rows) == "not checked").sum())
-        if unchecked:
-            yield f"flat signals were not looked for in {unchecked:,} of {len(made.rows):,} rows (no signal loaded)"
+            what, why = CHECKS.get(column, (column, "what it rests on is not loaded"))
+            yield f"{what} was not checked for {unchecked:,} of {len(seen):,} rows ({why})"
     if "clock" in task.instances.columns:
         shifted = int((task.instances["clock"].gather(made.rows) == "beyond").sum())
         if shifted:

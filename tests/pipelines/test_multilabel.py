@@ -14,11 +14,13 @@ from pipelines import runs
 from pipelines.baseline import write_baseline
 from pipelines.bootstrap import draws, sorted_groups
 from pipelines.challenge2024 import score_lists
+from pipelines.folders import score_folders
 from pipelines.leaderboard import leaderboard, render_leaderboard
 from pipelines.multilabel import METRICS, NO_LABEL, measure
 from pipelines.score import render_score, score_submission
 from pipelines.verify import verify_run
 from warehouse.errors import CheckFailed, InputError, RegistryError, UsageError
+from warehouse.spec import find_spec
 
 TASK = "toy-images@0"
 TEXT = 'instance_id,labels\nd1,apple\nc2,apple\nb3,\na4,Plum\ne5,"apple, PEAR/FIG"\n'
@@ -237,6 +239,45 @@ def test_the_published_prior(built, home, tmp_path, order):
     assert metric["lo"] < metric["value"] < metric["hi"]
 
 
+def test_the_registered_task_is_scored_as_published(built, home, tmp_path):
+    """The registry's own spec: kind, classes, metrics, draws, what becomes of a missing image."""
+    spec = find_spec("lydus-ecg-image@0")
+    built.change(**vars(published_task(tmp_path)) | {"spec": spec, "classes": spec.classes})
+    path = write_baseline(home, TASK, "prior")
+    pl.read_parquet(path)[:-1].write_parquet(tmp_path / "less.parquet")
+    found = score_submission(home, TASK, tmp_path / "less.parquet")
+    assert found["prior"]["value"] == 0.25203743081171875
+    assert round(found["prior"]["value"], 3) == spec.data["baselines"]["prior"]["macro_f_measure"]
+    assert found["rows"]["missing"] == 1
+    assert found["bootstrap"] == {"n": 1000, "seed": 20261030, "by": "group"}
+    for part in ("n_positive", "f_measure"):
+        assert part in spec.data["metrics"]["by_class"]
+        assert part in found["by_class"][0]
+
+
+def test_a_table_scores_as_its_folders_do(built, home, tmp_path):
+    """The same labels once as a table and once as the Challenge's headers: the same bits."""
+    task = published_task(tmp_path)
+    built.change(**vars(task))
+    rng = np.random.default_rng(2)
+    named = np.where(rng.random((2000, 11)) < 0.2, 1 - task.targets, task.targets) * (
+        rng.random((2000, 1)) < 0.9
+    )
+    lines = ["instance_id,labels"]
+    for side in ("reference", "output"):
+        (tmp_path / side).mkdir()
+    for row, key in enumerate(task.instances["instance_id"]):
+        for side, matrix in (("reference", task.targets), ("output", named)):
+            text = ", ".join(task.classes[j] for j in np.flatnonzero(matrix[row]))
+            (tmp_path / side / f"{key}.hea").write_text(f"{key} 0 500 5000\n# Labels: {text}\n")
+        lines.append(f'{key},"{text}"')
+    (tmp_path / "mine.csv").write_text("\n".join(lines))
+    folders = score_folders(tmp_path / "reference", tmp_path / "output").as_json()
+    found = score_submission(home, TASK, tmp_path / "mine.csv", n_bootstrap=0)
+    assert found["metrics"]["macro_f_measure"]["value"] == folders["macro_f"]
+    assert {row["name"]: row["f_measure"] for row in found["by_class"]} == folders["classes"]
+
+
 def slow(task, rows, predictions, n, seed):
     """Resamples written out record by record and scored as lists, the classes those of the whole."""
     labels = task.targets[rows] * task.instances["scored"].gather(rows).to_numpy()[:, None]
@@ -419,11 +460,12 @@ def test_notes_say_which_split_was_loaded_and_what_was_not_checked(built, home, 
     release = {"split": "not the published split: drawn with seed 4, by record"}
     (home.raw / "fruit" / "_load.json").write_text(json.dumps({"release": release}))
     flat = pl.when(pl.col("instance_id") == "d1").then(pl.lit("not checked")).otherwise(pl.lit("not flat"))
-    built.change(instances=task.instances.with_columns(flat=flat))
+    built.change(instances=task.instances.with_columns(flat=flat, stem=pl.lit("not checked")))
     built.change_spec(dataset="fruit", split={"name": "lydus", "seed": 7})
     notes = score_submission(home, TASK, file())["notes"]
     assert "split lydus: not the published split: drawn with seed 4, by record" in notes
-    assert any(note.startswith("flat signals were not looked for in 1 of 5 rows") for note in notes)
+    assert "flat signal was not checked for 1 of 5 rows (no signal loaded)" in notes
+    assert "stem was not checked for 5 of 5 rows (what it rests on is not loaded)" in notes
 
 
 def test_the_commands(built, home, file):
