@@ -200,7 +200,10 @@ def baseline(task, name, part, out, home, json) -> None:
 )
 @click.option("--part", default="test", show_default=True, help="The part to score.")
 @click.option(
-    "--first", type=click.IntRange(1), metavar="N", help="Only the part's first N instances by id; not listed."
+    "--first",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Only the part's first N instances by id; not listed.",
 )
 @click.option("--name", help="A name for the run; default: from its content.")
 def score(task, file, against, part, first, name, home, json) -> None:

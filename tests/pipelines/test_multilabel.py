@@ -15,8 +15,8 @@ from pipelines.baseline import write_baseline
 from pipelines.bootstrap import draws, sorted_groups
 from pipelines.challenge2024 import score_lists
 from pipelines.folders import score_folders
+from pipelines.label_measures import METRICS, NO_LABEL, measure
 from pipelines.leaderboard import leaderboard, render_leaderboard
-from pipelines.multilabel import METRICS, NO_LABEL, measure
 from pipelines.score import render_score, score_submission
 from pipelines.verify import verify_run
 from warehouse.errors import CheckFailed, InputError, RegistryError, UsageError
