@@ -23,11 +23,13 @@ from warehouse.load.columns import (
 from warehouse.load.lydus_source import MEASUREMENTS, ROLES, TEXTS, Source, columns_of
 from warehouse.load.report import LoadReport
 from warehouse.load.tables_in import TextTable, read_table
+from warehouse.maps import map_rows
 
 SENTINELS = (29999, 32767, 65535)
 """What the device writes for a measurement that it did not make; negative numbers and 0 too, axes apart."""
 SEXES = ("m", "f", "0", "1", "male", "female")
 OLDEST = 120
+WHOLE_LINES, NOTHING_SAID = "lydus_whole_line", "no_analysis"
 SHOWN = 20
 
 
@@ -65,7 +67,9 @@ def read_metadata(source: Source, separator: str | None, report: LoadReport) -> 
     _require(file, roles, ("record_id",) if lines_in is not None else ("record_id", "dx"))
     if file.table.num_rows == 0:
         raise InputError(
-            f"{file.name}: nothing loaded", [Problem(file.name, "no rows", "at least one record", 2)]
+            f"{file.name}: nothing loaded",
+            [Problem(file.name, "no rows", "at least one record", 2)],
+            "copy it again",
         )
     ids = _texts(file.table[roles["record_id"]])
     problems = _check_ids(ids, file.name)
@@ -89,9 +93,9 @@ def read_metadata(source: Source, separator: str | None, report: LoadReport) -> 
     _note_columns(file, roles, report)
     report.notes.append(f"dx lines: parted by {lines.separator}")
     codes, dx_text = lydus_dx.dictionary(lines)
-    silent = np.flatnonzero(np.bincount(lines.record, minlength=len(ids)) == 0)
+    silent = np.flatnonzero(_silent(lines, codes, dx_text, len(ids)))
     report.odd(
-        "W15 record without a statement line",
+        "W15 record without an analysis",
         len(silent),
         ids.take(from_numbers(silent[:SHOWN])).to_pylist(),
         "kept; left out as no_analysis by the views",
@@ -106,6 +110,16 @@ def read_metadata(source: Source, separator: str | None, report: LoadReport) -> 
         }
     )
     return Metadata(_record_table(file, roles, ids, report), dx_line, dx_text, file.name)
+
+
+def _silent(lines: lydus_dx.Lines, codes: np.ndarray, dx_text: pa.Table, n_records: int) -> np.ndarray:
+    """(n,) bool: no statement line at all, or one of which the map says that nothing was analysed."""
+    keys = [row["key"] for row in map_rows(WHOLE_LINES) if row["kind"] == NOTHING_SAID]
+    key = pc.replace_substring_regex(pc.utf8_lower(plain(dx_text["text"])), r"[^0-9a-z*/]", "")
+    said = true_where(pc.is_in(key, from_texts(keys)))
+    silent = np.bincount(lines.record, minlength=n_records) == 0
+    silent[lines.record[said[codes]]] = True
+    return silent
 
 
 def _read(path, source: Source, report: LoadReport) -> TextTable:
