@@ -284,7 +284,7 @@ def test_wfdb_of_other_leads_and_rates(home, source):
 def test_signals_in_two_places(home, source):
     write_npz(source, IDS, VALS)
     np.save(source / "a.npy", VALS[0])
-    with pytest.raises(UsageError, match="found signals in ecg.npz") as caught:
+    with pytest.raises(UsageError, match=r"found signals in ecg\.npz") as caught:
         lydus.load(home, source)
     assert "lydus.toml" in str(caught.value)
 

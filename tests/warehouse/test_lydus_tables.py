@@ -248,7 +248,8 @@ def test_manifest_names_what_cannot_be_found(tmp_path):
     )
     write_table(source, [row("b")], "other.csv")
     (source / "lydus.toml").write_text(
-        'metadata = "deep.csv"\nencoding = "utf-8"\ndx_separator = "pipe"\n[columns]\nrecord_id = "ECG number"\ndx = "Text"\n',
+        'metadata = "deep.csv"\nencoding = "utf-8"\ndx_separator = "pipe"\n'
+        '[columns]\nrecord_id = "ECG number"\ndx = "Text"\n',
         encoding="utf-8",
     )
     home = Home(tmp_path / "data")
@@ -271,7 +272,7 @@ def test_manifest_names_what_cannot_be_found(tmp_path):
 )
 def test_bad_manifest(home, tmp_path, text, words):
     (tmp_path / "good" / "lydus.toml").write_text(text, encoding="utf-8")
-    with pytest.raises(UsageError, match="lydus.toml|found encoding") as caught:
+    with pytest.raises(UsageError, match=r"lydus\.toml|found encoding") as caught:
         lydus.load(home, tmp_path / "good")
     assert words in str(caught.value)
 
@@ -283,7 +284,7 @@ def test_nothing_there(home, tmp_path):
 
 def test_two_tables_of_records(home, tmp_path):
     write_table(tmp_path / "good", ROWS, "again.csv")
-    with pytest.raises(UsageError, match="again.csv, ecg.csv") as caught:
+    with pytest.raises(UsageError, match=r"again\.csv, ecg\.csv") as caught:
         lydus.load(home, tmp_path / "good")
     assert "lydus.toml" in str(caught.value)
 
@@ -508,7 +509,7 @@ def test_no_such_format_inside(home, tmp_path, name):
 
 def test_a_suffix_that_is_not_known(home, tmp_path):
     (tmp_path / "ecg.json").write_text("{}")
-    with pytest.raises(UsageError, match="expected a file in .csv"):
+    with pytest.raises(UsageError, match=r"expected a file in \.csv"):
         lydus.load(home, tmp_path / "ecg.json")
 
 
