@@ -254,7 +254,10 @@ def test_wrong_usage(home, release, tmp_path):
 
 
 STATEMENTS_12SL = "ecg_id,statements\n2,\"['AFIB', 'STEMI;AU']\"\n1,\"['NSR']\"\n77,\"['NSR']\"\n"
-NUMBERS = "\ufeffStatementNumber,Acronym,FullText,id1\n22,NSR,Normal sinus rhythm,\n821,STEMI,** ** ACUTE MI / STEMI ** **,\n"
+NUMBERS = """\ufeffStatementNumber,Acronym,FullText,id1
+22,NSR,Normal sinus rhythm,
+821,STEMI,** ** ACUTE MI / STEMI ** **,
+"""
 
 
 def test_12sl_statements_found_below_the_folder(home, release):
