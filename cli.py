@@ -76,9 +76,15 @@ def main() -> None:
     "--base-url", metavar="URL", help="Where --download fetches from; default: the data-set card's."
 )
 @click.option("--workers", type=click.IntRange(1), help="Processes for .vital files; default 2.")
-@click.option("--split", type=click.Path(path_type=Path), help="lydus: the published split; else one is drawn.")
-@click.option("--dx-separator", metavar="NAME", help="lydus: newline, literal-newline, pipe or none; else found.")
-@click.option("--profile", metavar="NAME", help="lydus: 'release' also wants the published number of records.")
+@click.option(
+    "--split", type=click.Path(path_type=Path), help="lydus: the published split; else one is drawn."
+)
+@click.option(
+    "--dx-separator", metavar="NAME", help="lydus: newline, literal-newline, pipe or none; else found."
+)
+@click.option(
+    "--profile", metavar="NAME", help="lydus: 'release' also wants the published number of records."
+)
 @click.option("--hz", type=int, help="ptbxl: 100 or 500; default: what more records have.")
 @click.option("--statements", type=click.Path(path_type=Path), help="ptbxl: PTB-XL+ 12sl_statements.csv.")
 def load(dataset, source, home, json, **options) -> None:
@@ -229,6 +235,17 @@ def score_folders(reference, output, home, json) -> None:
     for warning in found.warnings:
         click.echo(f"note: {warning}", err=True)
     print_json(found.as_json()) if json else click.echo(found.as_text())
+
+
+@verb("prompt", json=True)
+@click.argument("task")
+def prompt(task, home, json) -> None:
+    """What a language model is asked for the images of TASK, with its id and decoding settings."""
+    from pipelines import prompts
+    from warehouse.spec import find_spec
+
+    asked = prompts.prompt(find_spec(task))
+    print_json({**asked.as_json(), "text": asked.text}) if json else click.echo(asked.text)
 
 
 @verb("leaderboard", json=True)

@@ -15,6 +15,7 @@ from pipelines.prompts import find_prompt
 from pipelines.submission import Submission, read_submission
 from warehouse.errors import UsageError
 from warehouse.home import Home
+from warehouse.splits import split_note
 
 if TYPE_CHECKING:
     from warehouse.task import TaskData
@@ -137,7 +138,9 @@ def _made_by(made: Submission) -> dict[str, str | None]:
 
 def _notes(home: Home, task: TaskData, made: Submission) -> Iterator[str]:
     """What a reader of the numbers must know: where the split is from, what was not checked or not used."""
-    yield from _split_notes(home, task)
+    origin = split_note(home, task.spec)
+    if origin is not None:
+        yield origin
     for column in (name for name, dtype in task.instances.schema.items() if dtype == pl.String):
         seen = task.instances[column].gather(made.rows)
         unchecked = int((seen == UNCHECKED).sum())
@@ -162,20 +165,6 @@ def _notes(home: Home, task: TaskData, made: Submission) -> Iterator[str]:
     if made.ignored:
         counts = ", ".join(f"{count:,} {why}" for why, count in sorted(made.ignored.items()))
         yield f"rows of the submission that do not count: {counts}"
-
-
-def _split_notes(home: Home, task: TaskData) -> Iterator[str]:
-    """Where the split is from: its declaration says so, or, where a release can bring its own, what was loaded."""
-    name = task.spec.data.get("split", {}).get("name")
-    if name is None:
-        return
-    from warehouse.load.report import read_report
-    from warehouse.splits import declaration
-
-    report = read_report(home, task.spec.data["dataset"]) if "dataset" in task.spec.data else None
-    origin = declaration(name).get("origin") or (report or {}).get("release", {}).get("split")
-    if origin is not None:
-        yield f"split {name}: {origin}"
 
 
 def render_score(result: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from warehouse.home import Home
 from warehouse.load.cards import card_of
 from warehouse.load.report import read_report
 from warehouse.spec import find_spec
-from warehouse.splits import declaration, split_digest
+from warehouse.splits import split_digest, split_origin
 from warehouse.views import Catalog
 
 
@@ -36,7 +36,7 @@ def cite(home: Home, task: str) -> dict:
         else {"release": report["release"], "versions": report["versions"], "notes": report["notes"]},
         "split": None
         if split is None
-        else {"name": split, "origin": declaration(split)["origin"], "sha256": split_digest(split)},
+        else {"name": split, "origin": split_origin(home, spec), "sha256": split_digest(split)},
         "rules": lineage,
     }
 

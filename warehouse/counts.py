@@ -11,7 +11,7 @@ from warehouse.home import Home
 from warehouse.manifest import stale
 from warehouse.query import connect
 from warehouse.spec import Spec, find_spec
-from warehouse.splits import declaration
+from warehouse.splits import split_note
 from warehouse.task import task_file
 from warehouse.views import Catalog
 
@@ -109,13 +109,7 @@ def count(home: Home, task: str, by: str | None = None) -> Counts:
     ).fetchall()
     order = {part: place for place, part in enumerate((*PARTS, NO_PART))}
     rows.sort(key=lambda row: (row[0] is None, row[0] or "", order[row[1]]))
-    return Counts(spec, by, rows, stale(home, spec.view), split_note(spec))
-
-
-def split_note(spec: Spec) -> str | None:
-    """Where a task's split comes from, in a sentence; None for a spec that names no split."""
-    name = spec.data["split"].get("name")
-    return None if name is None else f"split {name}: {declaration(name)['origin']}"
+    return Counts(spec, by, rows, stale(home, spec.view), split_note(home, spec))
 
 
 def _columns(con: duckdb.DuckDBPyConnection, table: str) -> list[str]:

@@ -12,10 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from warehouse.errors import RegistryError, UsageError
+from warehouse.load.report import read_report
 from warehouse.project import registry_path
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from warehouse.home import Home
+    from warehouse.spec import Spec
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,27 @@ def split_digest(name: str) -> str:
     declared = declaration(name)
     text = json.dumps(declared, sort_keys=True)
     return declared.get("sha256") or hashlib.sha256(text.encode()).hexdigest()
+
+
+def split_origin(home: Home, spec: Spec) -> str | None:
+    """Where a task's split is from, in words; None for a spec that names no split.
+
+    The declaration says so, or, where a release can bring its own split, what was loaded.
+    """
+    name = spec.data["split"].get("name")
+    if name is None:
+        return None
+    declared = declaration(name).get("origin")
+    if declared is not None:
+        return declared
+    report = read_report(home, spec.data["dataset"])
+    return report and report["release"].get("split")
+
+
+def split_note(home: Home, spec: Spec) -> str | None:
+    """The same as a sentence for whoever reads the numbers."""
+    origin = split_origin(home, spec)
+    return None if origin is None else f"split {spec.data['split']['name']}: {origin}"
 
 
 def draw(name: str) -> Split:
