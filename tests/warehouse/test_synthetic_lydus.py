@@ -111,7 +111,7 @@ def test_the_format_of_the_parent_set(release):
     archive = np.load(release / "ecg.npz")
     assert archive["vals"].dtype == np.int16
     assert archive["vals"].shape == (RECORDS, 40_000)
-    assert all(re.fullmatch(r"\d{8}_P\d{7}_20[12]\d{5}", key) for key in archive["keys"])
+    assert all(re.fullmatch(r"\d{8}_HID\d{7}_20[12]\d{5}", key) for key in archive["keys"])
     assert (release / "metadata.csv").read_bytes().startswith(b"\xef\xbb\xbf")
     header = pa_csv.read_csv(
         release / "metadata.csv", parse_options=pa_csv.ParseOptions(newlines_in_values=True)

@@ -14,14 +14,13 @@ from warehouse.home import Home, generation, writing
 from warehouse.load import raw
 from warehouse.load.bar import bar
 from warehouse.load.cards import card_of
-from warehouse.load.lydus_records import Metadata, read_metadata
+from warehouse.load.lydus_records import DATASET, Metadata, read_metadata
 from warehouse.load.lydus_source import find_source
 from warehouse.load.lydus_split import Split, draw_sample, draw_split, read_split, split_table
 from warehouse.load.report import LoadReport, write_report
 from warehouse.load.signal_counts import FACT, SIGNAL
 from warehouse.splits import declaration
 
-DATASET = "lydus"
 RELEASE_RECORDS = 50_000
 PROFILES = ("any", "release")
 

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from warehouse.errors import InputError, Problem
 from warehouse.load import lydus_dx
+from warehouse.load.cards import card_of
 from warehouse.load.columns import (
     constant,
     from_known,
@@ -25,11 +26,11 @@ from warehouse.load.report import LoadReport
 from warehouse.load.tables_in import TextTable, read_table
 from warehouse.maps import map_rows
 
+DATASET = "lydus"
 SENTINELS = (29999, 32767, 65535)
 """What the device writes for a measurement that it did not make; negative numbers and 0 too, axes apart."""
 SEXES = ("m", "f", "0", "1", "male", "female")
 OLDEST = 120
-WHOLE_LINES, NOTHING_SAID = "lydus_whole_line", "no_analysis"
 SHOWN = 20
 
 
@@ -98,7 +99,7 @@ def read_metadata(source: Source, separator: str | None, report: LoadReport) -> 
         "W15 record without an analysis",
         len(silent),
         ids.take(from_numbers(silent[:SHOWN])).to_pylist(),
-        "kept; left out as no_analysis by the views",
+        "kept; the views leave it out (lydus.exclusion_v0)",
     )
     dx_line = pa.table(
         {
@@ -114,7 +115,8 @@ def read_metadata(source: Source, separator: str | None, report: LoadReport) -> 
 
 def _silent(lines: lydus_dx.Lines, codes: np.ndarray, dx_text: pa.Table, n_records: int) -> np.ndarray:
     """(n,) bool: no statement line at all, or one of which the map says that nothing was analysed."""
-    keys = [row["key"] for row in map_rows(WHOLE_LINES) if row["kind"] == NOTHING_SAID]
+    declared = card_of(DATASET)["silent_lines"]
+    keys = [row["key"] for row in map_rows(declared["map"]) if row["kind"] == declared["kind"]]
     key = pc.replace_substring_regex(pc.utf8_lower(plain(dx_text["text"])), r"[^0-9a-z*/]", "")
     said = true_where(pc.is_in(key, from_texts(keys)))
     silent = np.bincount(lines.record, minlength=n_records) == 0

@@ -143,7 +143,7 @@ def load_signals(
         "W14 record with all leads constant",
         len(flat),
         flat[:SHOWN],
-        "kept; left out as flat_signal by the views",
+        "kept; the views leave it out (lydus.exclusion_v0)",
     )
     report.notes.append(f"signals: {len(record_ids):,} records from {source.name}")
     return writer

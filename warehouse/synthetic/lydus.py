@@ -132,7 +132,7 @@ def _texts(values: np.ndarray) -> pa.Array:
 
 
 def _patient_ids(plan: Plan) -> list[str]:
-    return [f"P{each:07d}" for each in plan.patient.tolist()]
+    return [f"HID{each:07d}" for each in plan.patient.tolist()]
 
 
 def _reviewed(words: Words, plan: Plan) -> dict[str, np.ndarray]:

@@ -18,7 +18,7 @@ LASTING = ("conduction", "hypertrophy", "infarct", "form")
 """Axes that a patient keeps from one record to the next."""
 FLAT, SILENT, BOTH, HUGE = 5, 9, 13, 21
 """Places of the special records: flat, without an analysis, both, and one with an artefact beyond ±32 mV."""
-SPECIAL = "no_analysis"
+SPECIAL = "nothing_analysed"
 COMPARED = "compared"
 """The finding whose line opens a comparison; changes stand after it alone."""
 UNSAID = 0.03
