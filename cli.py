@@ -261,15 +261,30 @@ def leaderboard(task, part, home, json) -> None:
 
 
 @verb("verify", json=True)
-@click.argument("run")
-def verify(run, home, json) -> None:
-    """Score the stored predictions of RUN again and check every link to its labels; exit 1 at a broken one."""
+@click.argument("what", metavar="TASK|RUN")
+def verify(what, home, json) -> None:
+    """Count every number again that the spec of TASK states, or score RUN again and check its links to the labels.
+
+    Exit 1 at a difference or a broken link; a difference on another release than the stated one is only shown.
+    """
+    from warehouse.task import is_task
+
+    if is_task(what):
+        from warehouse.recount import recount
+
+        counted = recount(home, what)
+        print_json(counted.as_json()) if json else click.echo(counted.as_text())
+        if counted.holds and counted.different:
+            raise CheckFailed(
+                f"{what}: {len(counted.different)} of {len(counted.numbers)} stated numbers differ"
+            )
+        return
     from pipelines.verify import render_verification, verify_run
 
-    result = verify_run(home, run)
+    result = verify_run(home, what)
     print_json(result) if json else click.echo(render_verification(result))
     if not result["ok"]:
-        raise CheckFailed(f"{run}: the first broken link is {result['broken']}")
+        raise CheckFailed(f"{what}: the first broken link is {result['broken']}")
 
 
 @verb("release", json=True)

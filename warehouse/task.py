@@ -50,8 +50,12 @@ def task_file(home: Home, spec: Spec) -> tuple[dict, str]:
 
 def view_names(targets: tuple[str, ...]) -> list[str] | None:
     """Tasks and views as the command line takes them → view names; None for no names at all."""
-    slugs = {spec.slug for spec in specs()}
-    return [find_spec(text).view if text.split("@")[0] in slugs else text for text in targets] or None
+    return [find_spec(text).view if is_task(text) else text for text in targets] or None
+
+
+def is_task(text: str) -> bool:
+    """Whether a word of the command line names a task (``slug`` or ``slug@version``)."""
+    return text.split("@")[0] in {spec.slug for spec in specs()}
 
 
 def read_task(home: Home, task: str) -> TaskData:
