@@ -80,6 +80,8 @@ def raw_columns() -> dict[str, list[tuple[str, str]]]:
         "raw_vitaldb.clinical": CLINICAL,
         "split.vitaldb": pa.schema([("subject_id", pa.int32()), ("part", pa.string())]),
         **{f"raw_vitaldb.{name}": schema for name, schema in SCHEMAS.items() if name != "signal"},
+        **_lydus(stamped),
+        **_ptbxl(stamped),
     }
     con = duckdb.connect()
     found = {}
@@ -87,6 +89,71 @@ def raw_columns() -> dict[str, list[tuple[str, str]]]:
         con.register("empty", schema.empty_table())
         found[name] = [(column, kind) for column, kind, *_ in con.execute("DESCRIBE empty").fetchall()]
     return found
+
+
+def _lydus(stamped: list) -> dict:
+    """As tests/lydus/test_raw_tables.py holds them against what `load lydus` writes."""
+    import pyarrow as pa
+
+    from warehouse.load.lydus_records import MEASUREMENTS, TEXTS
+    from warehouse.load.signal_counts import FACT
+
+    texts = ("record_id", "patient_id", *TEXTS)
+    return {
+        "raw_lydus.record": pa.schema(
+            [
+                *((name, pa.string()) for name in texts),
+                *((name, pa.int32()) for name in MEASUREMENTS),
+                *stamped,
+            ]
+        ),
+        "raw_lydus.dx_line": pa.schema(
+            [("record_id", pa.string()), ("line_no", pa.int32()), ("text_id", pa.int32()), *stamped]
+        ),
+        "raw_lydus.dx_text": pa.schema(
+            [("text_id", pa.int32()), ("text", pa.string()), ("lines", pa.int64())]
+        ),
+        "raw_lydus.signal_fact": FACT,
+        "split.lydus": pa.schema(
+            [
+                *((name, pa.string()) for name in ("record_id", "group_id", "part")),
+                ("sampled", pa.bool_()),
+            ]
+        ),
+    }
+
+
+def _ptbxl(stamped: list) -> dict:
+    """As tests/ptbxl/test_raw_tables.py holds them against what `load ptbxl` writes."""
+    import pyarrow as pa
+
+    from warehouse.load.ptbxl_tables import STATEMENT_12SL
+
+    texts = ("scp_codes", "age", "sex", "report", "filename_lr", "filename_hr")
+    return {
+        "raw_ptbxl.record": pa.schema(
+            [
+                ("ecg_id", pa.int32()),
+                ("patient_id", pa.string()),
+                ("strat_fold", pa.int32()),
+                *((name, pa.string()) for name in texts),
+                *stamped,
+            ]
+        ),
+        "raw_ptbxl.scp_code": pa.schema(
+            [("ecg_id", pa.int32()), ("code", pa.string()), ("likelihood", pa.float64())]
+        ),
+        "raw_ptbxl.scp_statement": pa.schema(
+            [
+                ("code", pa.string()),
+                ("description", pa.string()),
+                *((name, pa.bool_()) for name in ("diagnostic", "form", "rhythm")),
+                ("diagnostic_class", pa.string()),
+                ("diagnostic_subclass", pa.string()),
+            ]
+        ),
+        "raw_ptbxl.statement_12sl": STATEMENT_12SL,
+    }
 
 
 @cache

@@ -45,7 +45,7 @@ WITH params AS (
         , said.value
         , said.phrase
         , CASE
-            WHEN lines.in_section AND NOT said.is_comparison THEN concat_ws(' + ', 'comparison', said.reason)
+            WHEN lines.in_section AND NOT said.is_comparison THEN concat_ws(' + ', 'serial_comparison', said.reason)
             ELSE said.reason
         END AS reason
     FROM lines
@@ -65,7 +65,11 @@ WITH params AS (
         , refused.value
         , refused.phrase
         , CASE
-            WHEN params.count_comparison_tinv AND refused.value = '59931005' AND refused.reason = 'comparison' THEN NULL
+            WHEN
+                params.count_comparison_tinv
+                AND refused.value = '59931005'
+                AND refused.reason = 'serial_comparison'
+                THEN NULL
             ELSE refused.reason
         END AS reason
     FROM refused

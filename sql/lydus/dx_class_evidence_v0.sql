@@ -20,6 +20,11 @@ WITH params AS (
     SELECT 57054005 AS acute_mi_code
 )
 
+, codes AS MATERIALIZED (
+    SELECT *
+    FROM lydus.dx_code_evidence_v0
+)
+
 , evidence AS (
     SELECT
         statement_id
@@ -30,7 +35,7 @@ WITH params AS (
         , 'code' AS rule
         , phrase
         , reason
-    FROM lydus.dx_code_evidence_v0
+    FROM codes
     WHERE class IS NOT NULL
 
     UNION ALL
@@ -69,7 +74,7 @@ WITH params AS (
         , 'code' AS rule
         , code.phrase
         , concat_ws(' + ', code.reason, 'not_listed') AS reason
-    FROM lydus.dx_code_evidence_v0 AS code
+    FROM codes AS code
     INNER JOIN params ON code.code = params.acute_mi_code
     LEFT JOIN lydus.whole_line_v0 AS line
         ON code.statement_id = line.statement_id AND line.kind IN ('acute_mi', 'acute_mi_older')

@@ -9,8 +9,9 @@
 -- The SNOMED CT codes of a statement, a row a finding and code, accepted or with every reason against it. Findings
 -- without a code in the Challenge 2021 tables have no row. A code may have no class.
 --
--- Beside the reasons of lydus.dx_finding: comparison (the line compares with an earlier ECG), remark (a header or a
--- signature). Whether a line stands in the comparison section is a matter of its record: lydus.class_evidence.
+-- Beside the reasons of lydus.dx_finding: serial_comparison (a verb of comparison stands in the line), remark (the line
+-- is a header or a signature). Whether it stands in the comparison section is its record's matter:
+-- lydus.class_evidence.
 
 WITH codes AS (
     SELECT
@@ -20,7 +21,7 @@ WITH codes AS (
         , CAST(code.code AS BIGINT) AS code
         , finding.reason
     FROM lydus.dx_finding_v0 AS finding
-    CROSS JOIN unnest(string_split(finding.codes, ' ')) AS code (code)
+    CROSS JOIN unnest(string_split(finding.codes, ' ')) WITH ORDINALITY AS code (code, place)
     WHERE finding.codes IS NOT NULL
 )
 
@@ -33,7 +34,7 @@ WITH codes AS (
         , nullif(
             concat_ws(
                 ' + '
-                , CASE WHEN statement.is_comparison THEN 'comparison' END
+                , CASE WHEN statement.is_comparison THEN 'serial_comparison' END
                 , CASE WHEN statement.is_remark THEN 'remark' END
                 , codes.reason
             ), ''

@@ -76,7 +76,7 @@ WITH punctuated AS (
     FROM numbered
 )
 
-, spelled AS (
+, spelled AS MATERIALIZED (
     SELECT
         statement_id
         , lines
@@ -107,7 +107,7 @@ WITH punctuated AS (
     GROUP BY spelled.statement_id
 )
 
-, heads AS (
+, heads AS MATERIALIZED (
     SELECT
         spelled.statement_id
         , spelled.lines

@@ -13,7 +13,7 @@
 -- Only the row of that smallest id carries the wording (NULL elsewhere), and `lines` counts the release's lines.
 -- The raw text keeps its date: nothing is lost for `why`.
 
-WITH stamped AS (
+WITH dated AS (
     SELECT
         text_id
         , lines
@@ -30,42 +30,63 @@ WITH stamped AS (
     SELECT
         text_id
         , lines
-        , CASE WHEN stamp = '' THEN wording ELSE replace(wording, stamp, ' ') END AS wording
+        , stamp <> '' AS is_dated
+        , CASE WHEN stamp = '' THEN wording ELSE replace(wording, stamp, '') END AS wording
+    FROM dated
+)
+
+, dated_again AS (
+    SELECT
+        text_id
+        , lines
+        , wording
         , CASE
-            WHEN stamp = '' THEN ''
-            ELSE regexp_extract(
-                replace(wording, stamp, ' ')
-                , '([0-9]{1,4}[-/.][0-9a-z]{1,9}[-/.][0-9]{2,4}|[0-9]{1,2} [a-z]{3,9} [0-9]{4})'
-                || '([ ,t]+[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?( ?[ap]m)?)?'
-            )
+            WHEN is_dated
+                THEN regexp_extract(
+                    wording
+                    , '([0-9]{1,4}[-/.][0-9a-z]{1,9}[-/.][0-9]{2,4}|[0-9]{1,2} [a-z]{3,9} [0-9]{4})'
+                    || '([ ,t]+[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?( ?[ap]m)?)?'
+                )
+            ELSE ''
         END AS stamp
-    FROM stamped
+    FROM once
 )
 
 , twice AS (
     SELECT
         text_id
         , lines
-        , CASE WHEN stamp = '' THEN wording ELSE replace(wording, stamp, ' ') END AS wording
-    FROM once
+        , CASE WHEN stamp = '' THEN wording ELSE replace(wording, stamp, '') END AS wording
+    FROM dated_again
 )
 
--- A blank becomes a pair of marks that no line holds; pairs that touch vanish, the others become a blank again.
-, spaced AS (
+-- Few wordings need it: a blank becomes a pair of marks that no line holds; pairs that touch vanish, the others
+-- become a blank again.
+, spaced AS MATERIALIZED (
     SELECT
         text_id
         , lines
-        , trim(
-            replace(
-                replace(
-                    replace(translate(wording, chr(9) || chr(10) || chr(13), '   '), ' ', chr(1) || chr(2))
-                    , chr(2) || chr(1)
-                    , ''
+        , CASE
+            WHEN
+                wording LIKE '%  %'
+                OR wording LIKE ' %'
+                OR wording LIKE '% '
+                OR wording LIKE '%' || chr(9) || '%'
+                OR wording LIKE '%' || chr(10) || '%'
+                OR wording LIKE '%' || chr(13) || '%'
+                THEN trim(
+                    replace(
+                        replace(
+                            replace(translate(wording, chr(9) || chr(10) || chr(13), '   '), ' ', chr(1) || chr(2))
+                            , chr(2) || chr(1)
+                            , ''
+                        )
+                        , chr(1) || chr(2)
+                        , ' '
+                    )
                 )
-                , chr(1) || chr(2)
-                , ' '
-            )
-        ) AS wording
+            ELSE wording
+        END AS wording
     FROM twice
 )
 

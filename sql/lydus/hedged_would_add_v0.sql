@@ -21,7 +21,7 @@ WITH reasons AS (
         reasons.reason
         , reasons.reason = 'hedged_seed' AS is_seed
     FROM reasons
-    CROSS JOIN unnest(string_split(reasons.reason, ' + ')) AS part (reason)
+    CROSS JOIN unnest(string_split(reasons.reason, ' + ')) WITH ORDINALITY AS part (reason, place)
     LEFT JOIN map.lydus_reason AS known ON part.reason = known.reason
     GROUP BY reasons.reason
     HAVING bool_and(coalesce(known.is_hedge, FALSE))

@@ -16,38 +16,47 @@
 WITH verdicts AS (
     SELECT
         record_id
-        , bool_or(class = 'AFIB/AFL' AND kind = 'candidate' AND accepted) AS afib_afl
-        , bool_or(class = 'Acute MI' AND kind = 'candidate' AND accepted) AS acute_mi
-        , bool_or(class = 'BRADY' AND kind = 'candidate' AND accepted) AS brady
-        , bool_or(class = 'CD' AND kind = 'candidate' AND accepted) AS cd
-        , bool_or(class = 'HYP' AND kind = 'candidate' AND accepted) AS hyp
-        , bool_or(class = 'NORM' AND kind = 'candidate' AND accepted) AS norm
-        , bool_or(class = 'Old MI' AND kind = 'candidate' AND accepted)
-        AND NOT bool_or(class = 'Old MI' AND kind = 'exclusion' AND NOT accepted) AS old_mi
-        , bool_or(class = 'PAC' AND kind = 'candidate' AND accepted) AS pac
-        , bool_or(class = 'PVC' AND kind = 'candidate' AND accepted) AS pvc
-        , bool_or(class = 'STTC' AND kind = 'candidate' AND accepted) AS sttc
-        , bool_or(class = 'TACHY' AND kind = 'candidate' AND accepted) AS tachy
+        , CASE WHEN kind = 'candidate' AND accepted THEN class END AS given
+        , CASE WHEN kind = 'exclusion' AND NOT accepted THEN class END AS taken
     FROM lydus.class_evidence_v0
+    WHERE accepted OR kind = 'exclusion'
+)
+
+, classes AS (
+    SELECT
+        record_id
+        , bool_or(given = 'AFIB/AFL') AS afib_afl
+        , bool_or(given = 'Acute MI') AS acute_mi
+        , bool_or(given = 'BRADY') AS brady
+        , bool_or(given = 'CD') AS cd
+        , bool_or(given = 'HYP') AS hyp
+        , bool_or(given = 'NORM') AS norm
+        , bool_or(given = 'Old MI') AS old_mi
+        , bool_or(given = 'PAC') AS pac
+        , bool_or(given = 'PVC') AS pvc
+        , bool_or(given = 'STTC') AS sttc
+        , bool_or(given = 'TACHY') AS tachy
+        , bool_or(taken = 'Old MI') AS not_old_mi
+    FROM verdicts
     GROUP BY record_id
 )
 
 , labels AS (
     SELECT
         record.record_id
-        , coalesce(verdicts.afib_afl, FALSE) AS afib_afl
-        , coalesce(verdicts.acute_mi, FALSE) AS acute_mi
-        , coalesce(verdicts.brady, FALSE) AS brady
-        , coalesce(verdicts.cd, FALSE) AS cd
-        , coalesce(verdicts.hyp, FALSE) AS hyp
-        , coalesce(verdicts.norm, FALSE) AS norm
-        , coalesce(verdicts.old_mi, FALSE) AS old_mi
-        , coalesce(verdicts.pac, FALSE) AS pac
-        , coalesce(verdicts.pvc, FALSE) AS pvc
-        , coalesce(verdicts.sttc, FALSE) AS sttc
-        , coalesce(verdicts.tachy, FALSE) AS tachy
+        , coalesce(classes.afib_afl, FALSE) AS afib_afl
+        , coalesce(classes.acute_mi, FALSE) AS acute_mi
+        , coalesce(classes.brady, FALSE) AS brady
+        , coalesce(classes.cd, FALSE) AS cd
+        , coalesce(classes.hyp, FALSE) AS hyp
+        , coalesce(classes.norm, FALSE) AS norm
+        , coalesce(classes.old_mi AND NOT coalesce(classes.not_old_mi, FALSE), FALSE) AS old_mi
+        , coalesce(classes.pac, FALSE) AS pac
+        , coalesce(classes.pvc, FALSE) AS pvc
+        , coalesce(classes.sttc, FALSE) AS sttc
+        , coalesce(classes.tachy, FALSE) AS tachy
     FROM raw_lydus.record
-    LEFT JOIN verdicts ON record.record_id = verdicts.record_id
+    LEFT JOIN classes ON record.record_id = classes.record_id
 )
 
 SELECT

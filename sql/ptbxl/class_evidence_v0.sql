@@ -45,7 +45,7 @@ WITH codes AS (
         given.ecg_id
         , listed.acronym
     FROM raw_ptbxl.statement_12sl AS given
-    CROSS JOIN unnest(string_split(given.acronym, ';')) AS part (acronym)
+    CROSS JOIN unnest(string_split(given.acronym, ';')) WITH ORDINALITY AS part (acronym, place)
     INNER JOIN map.ptbxl_acute_statement AS listed ON trim(part.acronym) = listed.acronym
 )
 
