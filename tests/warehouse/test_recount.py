@@ -77,7 +77,7 @@ def test_a_broken_entry_names_its_file(synthetic_home, monkeypatch, tmp_path):
         recount(synthetic_home, TASK)
     entry = {"what": "a", "expected": 1, "source": "b", "sql": "SELECT * FROM nothing"}
     file.write_text(json.dumps({"release": "x", "entries": [entry]}))
-    with pytest.raises(RegistryError, match="abnormal@0.json, a: the query fails"):
+    with pytest.raises(RegistryError, match=r"abnormal@0.json, a: the query fails"):
         recount(synthetic_home, TASK)
     file.unlink()
     with pytest.raises(UsageError, match="states no number"):
