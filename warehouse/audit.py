@@ -41,7 +41,7 @@ class Finding:
 
 
 def audit(home: Home, task: str | None = None) -> list[Finding]:
-    """Run every audit view, or those that look at a task or at what it is made of.
+    """Run every audit view, or those of a task: of its data set, and those that read it or what it is made of.
 
     Two audits come from the house itself and hold for every stored view: its grain is unique, its file has the
     digest of the manifest. An audit whose inputs are not built is listed with a note and no count.
@@ -53,7 +53,12 @@ def audit(home: Home, task: str | None = None) -> list[Finding]:
     stored = [view for view in catalog.values() if view.name in manifest]
     if task is not None:
         lineage = {view.name for view in catalog.lineage([find_spec(task).view])}
-        wanted = [view for view in wanted if lineage & {parent.name for parent in catalog.parents(view)}]
+        schemas = {name.split(".")[0] for name in lineage} - {"task"}
+        wanted = [
+            view
+            for view in wanted
+            if view.schema in schemas or lineage & {parent.name for parent in catalog.parents(view)}
+        ]
         stored = [view for view in stored if view.name in lineage]
     findings = [
         _run(con, view.name, view.description.splitlines()[0], f"SELECT * FROM {view.name}")

@@ -56,7 +56,8 @@ def as_text(citation: dict) -> str:
         lines.append("  loaded    nothing in this data home")
     else:
         release = loaded["release"]
-        name = release["name"] or f"unknown release (digest {release['sha256'][:12]})"
+        digest = release.get("sha256")
+        name = release["name"] or f"unknown release{f' (digest {digest[:12]})' if digest else ''}"
         whether = (
             "the spec's release" if release["is_specified"] else f"not the spec's {release['specified']}"
         )
