@@ -308,17 +308,24 @@ def cite(task, home, json) -> None:
 
 
 @verb("demo")
-@click.option("--cases", type=click.IntRange(6), default=24, show_default=True, help="How many cases.")
+@click.option(
+    "--task", metavar="TASK", default="vitaldb-arrhythmia-abnormal", show_default=True, help="Of which task."
+)
+@click.option("--cases", type=click.IntRange(6), help="How many cases or records; default 24 or 400.")
 @click.option(
     "--seconds", type=click.IntRange(120), default=240, show_default=True, help="Annotated length of a case."
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random numbers.")
-def demo(cases, seconds, seed, home) -> None:
-    """The whole street on a small synthetic release: load, label, count, predict, score, one HTML report."""
+def demo(task, cases, seconds, seed, home) -> None:
+    """The whole street on a small synthetic release: load, label, count, predict, score, one HTML report.
+
+    TASK is vitaldb-arrhythmia-abnormal or lydus-ecg-image (which has no report yet).
+    """
     from pipelines.demo import run_demo
 
     run_demo(
         home,
+        task=task,
         cases=cases,
         seconds=seconds,
         seed=seed,

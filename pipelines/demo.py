@@ -6,43 +6,98 @@ behind a ``$`` is what ran.
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.report import MADE, synthetic, write_report
+from pipelines.made_up import made_up, note
+from pipelines.report import write_report
 from warehouse.errors import CheckFailed, UsageError
-from warehouse.home import Home, write_text, writing
+from warehouse.home import Home, writing
 
-DATASET = "vitaldb-arrhythmia"
-TASK = "vitaldb-arrhythmia-abnormal"
-BASELINES = ("prior", "rr-detected")
 REPORT = "report.html"
+
+
+@dataclass(frozen=True)
+class Street:
+    """What the demo of a task walks on: its data set, what `load` is told, baselines, queries worth a look."""
+
+    dataset: str
+    task: str
+    baselines: tuple[str, ...]
+    what: str
+    options: Callable[[Path], list[str | Path]] = lambda release: []
+    queries: tuple[tuple[str, str], ...] = ()
+    has_page: bool = False
+    more: tuple[tuple[str, ...], ...] = ()
+
+
+STREETS = {
+    street.task: street
+    for street in (
+        Street(
+            dataset="vitaldb-arrhythmia",
+            task="vitaldb-arrhythmia-abnormal",
+            baselines=("prior", "rr-detected"),
+            what="cases",
+            options=lambda release: ["--signals", release / "vital"],
+            has_page=True,
+            more=(
+                ("counts", "vitaldb-arrhythmia-abnormal", "--by", "rhythms"),
+                ("sql", "SELECT * FROM vitaldb.segment_evidence WHERE NOT accepted LIMIT 10"),
+            ),
+        ),
+        Street(
+            dataset="lydus",
+            task="lydus-ecg-image",
+            baselines=("prior",),
+            what="records",
+            queries=(
+                ("What would hedged findings add?", "SELECT * FROM lydus.hedged_would_add"),
+                (
+                    "Statement lines that no phrase explains: reported, never guessed.",
+                    "SELECT * FROM lydus.unmapped_line ORDER BY lines DESC LIMIT 8",
+                ),
+            ),
+            more=(
+                ("sql", "SELECT * FROM lydus.agreement"),
+                ("sql", "SELECT * FROM lydus.plausibility LIMIT 10"),
+                ("prompt", "lydus-ecg-image"),
+            ),
+        ),
+    )
+}
 
 
 def run_demo(
     home: Home,
     *,
-    cases: int = 24,
+    task: str = "vitaldb-arrhythmia-abnormal",
+    cases: int | None = None,
     seconds: int = 240,
     seed: int = 0,
     invoke: Callable[[list[str]], object],
     out: Path | None = None,
     echo: Callable[[str], None] = print,
-) -> Path:
-    """Walk the whole street on ``cases`` made-up cases of ``seconds`` s; returns the page's file.
+) -> Path | None:
+    """Walk the whole street of ``task`` on a made-up release; returns the page's file where the task has one.
 
+    ``cases``: how many cases or records (24 and 400 where None), ``seconds``: how long a case is annotated.
     ``invoke`` runs one of our commands from its words and returns its exit code (None counts as 0). The release
-    lies in ``<home>/demo/release``, the page in ``<home>/demo/report.html`` where ``out`` is None. The same
-    arguments give the same numbers. Raises UsageError when the home already holds another release, which a load
-    would replace, CheckFailed when a command does not end well.
+    lies in ``<home>/demo/<data set>``, the page in ``<home>/demo/report.html`` where ``out`` is None. The same
+    arguments give the same numbers. Raises UsageError for a task without a demo and when the home already holds
+    another release, which a load would replace; CheckFailed when a command does not end well.
     """
-    release = home.path / "demo" / "release"
-    _refuse_to_replace(home)
+    street = STREETS.get(task.split("@")[0])
+    if street is None:
+        raise UsageError(f"found no demo of {task}; expected one of: {', '.join(STREETS)}")
+    task = street.task
+    release = home.path / "demo" / street.dataset
+    _refuse_to_replace(home, street)
     program, data = _program(), _data(home)
 
     def step(words: str, *args: str | Path) -> None:
@@ -53,62 +108,69 @@ def run_demo(
         if code:
             raise CheckFailed(f"demo: `{shlex.join(line)}` ended with exit code {code}; expected 0")
 
-    echo(f"# {cases} synthetic cases of {seconds} s, in the real file formats: {_near(release)}")
-    _make(home, release, cases=cases, seconds=seconds, seed=seed)
+    made = _make(home, street, release, cases=cases, seconds=seconds, seed=seed)
+    echo(f"# {made[street.what]} synthetic {street.what}, in the real file formats: {_near(release)}")
     try:
-        step("Raw files become Parquet; what breaks the contract is rejected.", *_load(release))
+        step(
+            "Raw files become Parquet; what breaks the contract is rejected.",
+            *("load", street.dataset, release),
+            *street.options(release),
+        )
     finally:
-        _note(home, cases=cases, seconds=seconds, seed=seed)
-    step("The label rules, SQL views, become Parquet as well.", "materialize")
-    step("How many segments carry which label, in each part?", "counts", TASK)
-    step("Queries that must return no rows.", "audit", TASK)
-    made = [(name, release.parent / f"{name}.parquet") for name in BASELINES]
-    for name, file in made:
-        step(f"Predictions of the baseline {name}.", "baseline", TASK, name, "--out", file)
-    (_, first), *others = made
-    step("What a score must beat.", "score", TASK, first)
+        _note(home, street, made)
+    step("The label rules, SQL views, become Parquet as well.", "materialize", task)
+    step("How many records carry which label, in each part?", "counts", task)
+    step("Queries that must return no rows.", "audit", task)
+    for words, query in street.queries:
+        step(words, "sql", query)
+    files = [(name, release.parent / f"{task}-{name}.parquet") for name in street.baselines]
+    for name, file in files:
+        step(f"Predictions of the baseline {name}.", "baseline", task, name, "--out", file)
+    (_, first), *others = files
+    step("What a score must beat.", "score", task, first)
     for name, file in others:
-        step(f"{name}, and its paired difference from it.", "score", TASK, file, "--against", first)
-    step("All runs, best first.", "leaderboard", TASK)
-    page = write_report(home, TASK, out or release.parent / REPORT)
-    echo(_next(page, program, data))
+        step(f"{name}, and its paired difference from it.", "score", task, file, "--against", first)
+    step("All runs, best first.", "leaderboard", task)
+    page = write_report(home, task, out or release.parent / REPORT) if street.has_page else None
+    echo(_next(street, page, program, data))
     return page
 
 
-def _load(release: Path) -> list[str | Path]:
-    return ["load", DATASET, release, "--signals", release / "vital"]
-
-
-def _make(home: Home, release: Path, *, cases: int, seconds: int, seed: int) -> None:
-    """Write the release anew: a case of an earlier, longer one must not stay behind."""
-    from warehouse.synthetic import write_vitaldb_release
+def _make(home: Home, street: Street, release: Path, *, cases: int | None, seconds: int, seed: int) -> dict:
+    """Write the release anew: a case of an earlier, longer one must not stay behind. Returns what it was made of."""
+    from warehouse.synthetic import write_lydus_release, write_vitaldb_release
 
     with writing(home.path):
         shutil.rmtree(release, ignore_errors=True)
         release.mkdir(parents=True)
-        write_vitaldb_release(release, cases=cases, seconds=seconds, seed=seed)
+        if street.dataset == "lydus":
+            made = {"records": cases or 400, "seed": seed}
+            write_lydus_release(release, records=made["records"], seed=seed)
+        else:
+            made = {"cases": cases or 24, "seconds": seconds, "seed": seed}
+            write_vitaldb_release(release, cases=made["cases"], seconds=seconds, seed=seed)
+    return made
 
 
-def _refuse_to_replace(home: Home) -> None:
+def _refuse_to_replace(home: Home, street: Street) -> None:
     from warehouse.load.report import read_report
 
-    report = read_report(home, DATASET)
-    if report is not None and synthetic(home, report) is None:
+    report = read_report(home, street.dataset)
+    if report is not None and made_up(home, report) is None:
         raise UsageError(
-            f"{home.path}: found a loaded {DATASET}, {report['release']['name'] or report['release']['sha256'][:12]}; "
-            "expected a home without one, because the demo would load over it",
+            f"{home.path}: found a loaded {street.dataset}; expected a home without one, because the demo would "
+            "load over it",
             "pass another --data DIR",
         )
 
 
-def _note(home: Home, **made: int) -> None:
+def _note(home: Home, street: Street, made: dict) -> None:
     """Remember which release was made up, so that a page of it can say so and the next demo may replace it."""
     from warehouse.load.report import read_report
 
-    report = read_report(home, DATASET)
-    if report is not None and synthetic(home, report) is None:
-        with writing(home.path):
-            write_text(home.path / MADE, json.dumps({"release": report["release"]["sha256"], **made}) + "\n")
+    report = read_report(home, street.dataset)
+    if report is not None and made_up(home, report) is None:
+        note(home, report, made)
 
 
 def _program() -> str:
@@ -133,15 +195,16 @@ def _near(path: str | Path) -> str | Path:
     return path
 
 
-def _next(page: Path, program: str, data: list[str]) -> str:
-    more = [
-        ["counts", TASK, "--by", "rhythms"],
-        ["sql", "SELECT * FROM vitaldb.segment_evidence WHERE NOT accepted LIMIT 10"],
-        ["cite", TASK],
-    ]
-    lines = "\n".join(f"  {program} {shlex.join(args + data)}" for args in more)
+def _next(street: Street, page: Path | None, program: str, data: list[str]) -> str:
+    more = [*street.more, ("cite", street.task)]
+    lines = "\n".join(f"  {program} {shlex.join([*args, *data])}" for args in more)
+    shown = (
+        "\n# The page of all this, with example segments on ECG paper: open it in a browser\n"
+        f"  {_near(page)}\n"
+        if page
+        else ""
+    )
     return (
-        f"\n# The page of all this, with example segments on ECG paper: open it in a browser\n  {_near(page)}\n"
-        f"\n# Go on from here\n{lines}\n"
+        f"{shown}\n# Go on from here\n{lines}\n"
         "\nThe hearts are made up: the numbers show how the street works, nothing else."
     )

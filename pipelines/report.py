@@ -6,12 +6,12 @@ that stands beside it, or is read from a run record.
 
 from __future__ import annotations
 
-import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pipelines.made_up import made_up
 from warehouse.errors import UsageError
 from warehouse.home import Home, write_text, writing
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).parent / "templates"
 SCHEMA = "vitaldb"
 """The only data set whose evidence has a page yet."""
-MADE = Path("demo", "made.json")
-"""Where, in a home, `demo` notes the digest of the release that it made up."""
 
 
 def write_report(home: Home, task: str, out_file: Path, *, part: str = "test") -> Path:
@@ -73,7 +71,7 @@ def gather(home: Home, task: str, part: str) -> dict[str, Any]:
         "spec": spec,
         "part": part,
         "target": spec.classes[0],
-        "synthetic": synthetic(home, report),
+        "synthetic": made_up(home, report),
         "loaded": report,
         "stale": built.stale,
         "views": lineage,
@@ -115,15 +113,6 @@ def render(page: dict[str, Any]) -> str:
     environment.filters |= {"paragraph": _first_paragraph, "gist": _gist, "sentence": _sentence}
     environment.globals |= {"charts": charts, "maker": maker}
     return environment.get_template("report.html").render(page)
-
-
-def synthetic(home: Home, report: dict | None) -> dict | None:
-    """What `demo` noted of the release that is loaded; None when the loaded release is another one."""
-    try:
-        made = json.loads((home.path / MADE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return made if report is not None and made.get("release") == report["release"]["sha256"] else None
 
 
 def _first_paragraph(description: str) -> Markup:

@@ -56,6 +56,24 @@ def test_the_street_in_its_order(tmp_path: Path, written: list[Path]) -> None:
     assert "--against" not in runner.lines[6]
 
 
+def test_the_street_of_another_task(tmp_path: Path, written: list[Path]) -> None:
+    runner = Runner()
+    page = run_demo(Home(tmp_path), task="lydus-ecg-image", cases=20, invoke=runner, echo=runner.said.append)
+    assert page is None
+    assert written == []
+    verbs = ["load", "materialize", "counts", "audit", "sql", "sql", "baseline", "score", "leaderboard"]
+    assert [line[0] for line in runner.lines] == verbs
+    assert (tmp_path / "demo" / "lydus" / "metadata.csv").exists()
+    assert "20 synthetic records" in runner.said[0]
+
+
+def test_a_task_without_a_demo(tmp_path: Path) -> None:
+    with pytest.raises(
+        UsageError, match="found no demo of nothing; expected one of: vitaldb-arrhythmia-abnormal"
+    ):
+        run_demo(Home(tmp_path), task="nothing", invoke=Runner())
+
+
 def test_what_is_shown_is_what_ran(tmp_path: Path, written: list[Path], monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
@@ -80,17 +98,15 @@ def test_a_shorter_demo_leaves_no_case_of_a_longer_one(tmp_path: Path, written: 
     home = Home(tmp_path)
     run_demo(home, cases=7, seconds=60, invoke=Runner(), echo=lambda text: None)
     Runner().walk(home)
-    assert len(list((tmp_path / "demo" / "release").rglob("*.vital"))) == 6
+    assert len(list((tmp_path / "demo" / "vitaldb-arrhythmia").rglob("*.vital"))) == 6
 
 
 def test_another_release_is_not_loaded_over(tmp_path: Path, written: list[Path]) -> None:
     home = Home(tmp_path)
-    with generation(home.raw / demo.DATASET) as folder:
-        (folder / "_load.json").write_text(
-            '{"release": {"name": "a real one", "sha256": "ab"}, "tables": {}}'
-        )
+    with generation(home.raw / "vitaldb-arrhythmia") as folder:
+        (folder / "_load.json").write_text('{"dataset": "vitaldb-arrhythmia", "tables": {}}')
     runner = Runner()
-    with pytest.raises(UsageError, match="a real one"):
+    with pytest.raises(UsageError, match="found a loaded vitaldb-arrhythmia; expected a home without one"):
         runner.walk(home)
     assert runner.lines == []
     assert not (tmp_path / "demo").exists()

@@ -295,16 +295,17 @@ def test_old_labels_and_missing_intervals_are_said(synthetic_home: Home, tmp_pat
 
 
 def test_only_the_release_that_was_made_up_is_called_synthetic(tmp_path: Path) -> None:
-    from pipelines.report import MADE, synthetic
+    from pipelines.made_up import made_up, note
 
     home = Home(tmp_path)
-    loaded = {"release": {"sha256": "ab"}}
-    assert synthetic(home, loaded) is None
-    (tmp_path / MADE).parent.mkdir()
-    (tmp_path / MADE).write_text('{"release": "ab", "cases": 6}')
-    assert synthetic(home, loaded)["cases"] == 6
-    assert synthetic(home, {"release": {"sha256": "cd"}}) is None
-    assert synthetic(home, None) is None
+    loaded = {"dataset": "a", "tables": {"t": {"sha256": "ab"}}}
+    (tmp_path / "demo").mkdir()
+    assert made_up(home, loaded) is None
+    note(home, loaded, {"cases": 6})
+    assert made_up(home, loaded)["cases"] == 6
+    assert made_up(home, {"dataset": "a", "tables": {"t": {"sha256": "cd"}}}) is None
+    assert made_up(home, {"dataset": "b", "tables": {"t": {"sha256": "ab"}}}) is None
+    assert made_up(home, None) is None
 
 
 def test_an_unbuilt_home_is_refused(tmp_path: Path) -> None:
