@@ -136,6 +136,25 @@ def test_facts_and_w14(tmp_path, source):
     assert (stored(home)["c"] == vals[2]).all()
 
 
+def test_the_report_knows_every_file_by_its_digest(tmp_path, source):
+    import hashlib
+
+    path = write_npz(source, IDS, VALS)
+    report = lydus.load(Home(tmp_path / "data"), source)
+    assert [(each["file"], each["sha256"]) for each in report.sources] == [
+        (name, hashlib.sha256((source / name).read_bytes()).hexdigest()) for name in ("ecg.csv", "ecg.npz")
+    ]
+    path.unlink()
+    digests = set()
+    for change in (0, 0, 1):
+        for place, each in enumerate(IDS):
+            write_wfdb(source / "wfdb", each, VALS[place] + np.int16(change), LEADS)
+        report = lydus.load(Home(tmp_path / "data"), source)
+        assert report.sources[1]["rows"] == 3
+        digests.add(report.sources[1]["sha256"])
+    assert len(digests) == 2
+
+
 def test_without_signals_the_tables_are_empty_and_the_report_says_so(tmp_path, source):
     home = Home(tmp_path / "data")
     report = lydus.load(home, source)

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def bar(length: int, label: str, shown: bool) -> Iterator[Callable[[int], object] | None]:
-    """Yields what to call with the number of steps done, or None when no bar is wanted."""
-    if not shown:
+    """Yields what to call with the number of steps done, or None when no bar is wanted or nobody watches."""
+    if not shown or not sys.stderr.isatty():
         yield None
         return
     import click

@@ -19,6 +19,7 @@ from warehouse.load.lydus_source import find_source
 from warehouse.load.lydus_split import Split, draw_sample, draw_split, read_split, split_table
 from warehouse.load.report import LoadReport, write_report
 from warehouse.load.signal_counts import FACT, SIGNAL
+from warehouse.load.tables_in import file_as_source
 from warehouse.splits import declaration
 
 RELEASE_RECORDS = 50_000
@@ -53,6 +54,8 @@ def load(
             [Problem(f"E12 {metadata.name}", f"{len(ids):,} records", f"{RELEASE_RECORDS:,}")],
             "copy the release again; --profile any loads a part of it",
         )
+    if split is not None and split.is_file():
+        report.sources.append(file_as_source(split, len(ids)))
     membership = read_split(split, ids, declared) if split else draw_split(ids, metadata.patients, declared)
     report.release = _release(membership)
     report.notes.append(f"split: {membership.rule}")

@@ -11,7 +11,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from warehouse.errors import InputError, Problem
 from warehouse.load.report import LoadReport
 from warehouse.load.signal_counts import CountsWriter, Scale
+from warehouse.load.tables_in import file_as_source, files_as_source
 from warehouse.load.wfdb_signals import read_wfdb
 
 LEADS = ("I", "II", "V1", "V2", "V3", "V4", "V5", "V6")
@@ -64,7 +65,7 @@ class SignalSource:
     name: str
     keys: list[str]
     blocks: Callable[[], Blocks]
-    problems: list[Problem] = field(default_factory=list)
+    as_source: Callable[[], dict]
 
 
 def open_signals(path: Path, uv_per_count: float) -> SignalSource:
@@ -145,6 +146,7 @@ def load_signals(
         flat[:SHOWN],
         "kept; the views leave it out (lydus.exclusion_v0)",
     )
+    report.sources.append(source.as_source())
     report.notes.append(f"signals: {len(record_ids):,} records from {source.name}")
     return writer
 
@@ -227,7 +229,7 @@ def _open_npz(path: Path, scale: Scale) -> SignalSource:
                 [Problem(path.name, f"samples that break off or are damaged ({error})", "a whole .npz")],
             ) from None
 
-    return SignalSource(path.name, keys, blocks)
+    return SignalSource(path.name, keys, blocks, lambda: file_as_source(path, len(keys)))
 
 
 def _array_header(file) -> tuple[tuple[int, ...], bool, np.dtype]:
@@ -284,7 +286,12 @@ def _open_arrays(folder: Path, scale: Scale) -> SignalSource:
             some = [np.load(path, allow_pickle=False) for path in paths[first : first + BLOCK]]
             yield first, np.concatenate([_as_records(each[None]) for each in some]), scale
 
-    return SignalSource(folder.name, [path.stem for path in paths], blocks)
+    return SignalSource(
+        folder.name,
+        [path.stem for path in paths],
+        blocks,
+        lambda: files_as_source(folder.name, paths, len(paths)),
+    )
 
 
 def _open_wfdb(folder: Path, headers: list[Path]) -> SignalSource:
@@ -304,4 +311,8 @@ def _open_wfdb(folder: Path, headers: list[Path]) -> SignalSource:
             scale = Scale(LEADS, HZ, record.scale.uv_per_count, record.scale.baseline)
             yield place, record.counts[order][None], scale
 
-    return SignalSource(folder.name, [header.stem for header in headers], blocks)
+    def as_source() -> dict:
+        """Headers alone: they hold the checksums of the samples."""
+        return files_as_source(f"{folder.name}/*.hea", headers, len(headers))
+
+    return SignalSource(folder.name, [header.stem for header in headers], blocks, as_source)

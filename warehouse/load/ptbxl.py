@@ -18,6 +18,7 @@ from warehouse.load.bar import bar
 from warehouse.load.cards import card_of
 from warehouse.load.report import LoadReport, write_report
 from warehouse.load.signal_counts import CountsWriter, Scale
+from warehouse.load.tables_in import files_as_source
 from warehouse.load.wfdb_signals import Counts, read_wfdb
 
 DATASET = "ptbxl"
@@ -113,6 +114,9 @@ def _write_signals(
             writer.add(names, counts, scale)
             written |= set(names)
     raw.enter_table(folder, "signal", report)
+    if files:
+        headers = [path for path, _ in files.values()]
+        report.sources.append(files_as_source("records*/*.hea", headers, len(headers)))
     without = [str(ecg_id) for ecg_id in ids if str(ecg_id) not in written] if files else []
     facts = writer.facts(without)
     raw.write_table(folder, "signal_fact", facts, report)

@@ -15,6 +15,7 @@ import io
 import lzma
 import mmap
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -116,6 +117,20 @@ def file_digest(path: Path) -> str:
     """sha256 of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def file_as_source(path: Path, rows: int) -> dict:
+    """The entry for ``sources`` of a load's report."""
+    return {"file": path.name, "sha256": file_digest(path), "bytes": path.stat().st_size, "rows": rows}
+
+
+def files_as_source(name: str, files: Iterable[Path], rows: int) -> dict:
+    """The entry for ``sources`` of many files: one digest over their names and digests."""
+    digest, size = hashlib.sha256(), 0
+    for path in files:
+        digest.update(f"{path.name} {file_digest(path)}\n".encode())
+        size += path.stat().st_size
+    return {"file": name, "sha256": digest.hexdigest(), "bytes": size, "rows": rows}
 
 
 def _kind(path: Path) -> str:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 
 from warehouse.home import writing
 from warehouse.load import raw
+from warehouse.load.bar import bar
 from warehouse.load.report import LoadReport
 from warehouse.load.vital_tables import SCHEMAS
 
@@ -22,7 +20,7 @@ def download_signals(
     """Fetch the cases' ``.vital`` files into ``folder``; what fails stands in the report, what is there is kept."""
     from warehouse.load.download import download_cases
 
-    with writing(folder), _bar(len(cases), "download", progress) as step:
+    with writing(folder), bar(len(cases), "download", progress) as step:
         result = download_cases(cases, folder, base_url=url, workers=workers, progress=step)
     report.problems += result.problems
     report.notes.append(f"signals: {len(cases) - len(result.problems)} of {len(cases)} files from {url}")
@@ -59,7 +57,7 @@ def write_signals(
         for row in metadata.to_pylist()
     ]
     files = vital.find_signal_files(source)
-    with _bar(len(files), "signals", progress) as step:
+    with bar(len(files), "signals", progress) as step:
         result = vital.load_signals(windows, files, folder, workers=workers, progress=step)
     report.problems += result.problems
     report.notes += result.notes
@@ -72,15 +70,3 @@ def _has_signals(before: Path) -> bool:
     return (
         path.is_file() and json.loads(path.read_text(encoding="utf-8"))["tables"]["signal_case"]["rows"] > 0
     )
-
-
-@contextmanager
-def _bar(length: int, label: str, shown: bool) -> Iterator[Callable[[int], object] | None]:
-    """A progress bar on stderr, or None when it is not wanted or nobody watches."""
-    if not shown or not sys.stderr.isatty():
-        yield None
-        return
-    import click
-
-    with click.progressbar(length=length, label=label, file=sys.stderr) as bar:
-        yield bar.update
