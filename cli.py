@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json as json_module
+import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -12,19 +15,63 @@ import click
 from warehouse.errors import CheckFailed, LeadhouseError
 from warehouse.home import Home
 
+LOST = (errno.ENOSPC, errno.EDQUOT, errno.EBADF, errno.EIO)
+"""How a write to standard output fails; a closed pipe (`| head`) is click's own business."""
+
+
+LOST = (errno.ENOSPC, errno.EDQUOT, errno.EBADF, errno.EIO)
+"""How a write to standard output fails; a closed pipe (`| head`) is click's own business."""
+
 
 class Street(click.Group):
     """Lists the verbs in the order of the street and turns our errors into a message and an exit code."""
+
+    def main(self, *args: object, **kwargs: object) -> object:
+        """Closed standard streams become /dev/null; output that cannot be written is an error in words."""
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:
+                setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+        try:
+            return super().main(*args, **kwargs)
+        except OSError as error:
+            if error.errno not in LOST or error.filename is not None:
+                raise
+            with suppress(OSError, ValueError):  # what is still in the buffer must not fail again at the exit
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _tell(f"the output cannot be written ({error.strerror})")
+            sys.exit(2)
+
+    def main(self, *args: object, **kwargs: object) -> object:
+        """Closed standard streams become /dev/null; output that cannot be written is an error in words."""
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:
+                setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+        try:
+            return super().main(*args, **kwargs)
+        except OSError as error:
+            if error.errno not in LOST or error.filename is not None:
+                raise
+            with suppress(OSError, ValueError):  # what is still in the buffer must not fail again at the exit
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _tell(f"the output cannot be written ({error.strerror})")
+            sys.exit(2)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> object:
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
         except LeadhouseError as error:
-            click.echo(f"leadhouse: {error}", err=True)
+            _tell(str(error))
             ctx.exit(error.exit_code)
+
+
+def _tell(message: str) -> None:
+    with suppress(OSError):
+        click.echo(f"leadhouse: {message}", err=True)
 
 
 def verb(name: str, *, json: bool = False) -> Callable:
