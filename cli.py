@@ -9,15 +9,12 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TextIO
 
 import click
 
 from warehouse.errors import CheckFailed, LeadhouseError
 from warehouse.home import Home
-
-LOST = (errno.ENOSPC, errno.EDQUOT, errno.EBADF, errno.EIO)
-"""How a write to standard output fails; a closed pipe (`| head`) is click's own business."""
-
 
 LOST = (errno.ENOSPC, errno.EDQUOT, errno.EBADF, errno.EIO)
 """How a write to standard output fails; a closed pipe (`| head`) is click's own business."""
@@ -36,23 +33,7 @@ class Street(click.Group):
         except OSError as error:
             if error.errno not in LOST or error.filename is not None:
                 raise
-            with suppress(OSError, ValueError):  # what is still in the buffer must not fail again at the exit
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            _tell(f"the output cannot be written ({error.strerror})")
-            sys.exit(2)
-
-    def main(self, *args: object, **kwargs: object) -> object:
-        """Closed standard streams become /dev/null; output that cannot be written is an error in words."""
-        for name in ("stdout", "stderr"):
-            if getattr(sys, name) is None:
-                setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
-        try:
-            return super().main(*args, **kwargs)
-        except OSError as error:
-            if error.errno not in LOST or error.filename is not None:
-                raise
-            with suppress(OSError, ValueError):  # what is still in the buffer must not fail again at the exit
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop(sys.stdout)
             _tell(f"the output cannot be written ({error.strerror})")
             sys.exit(2)
 
@@ -70,8 +51,16 @@ class Street(click.Group):
 
 
 def _tell(message: str) -> None:
-    with suppress(OSError):
+    try:
         click.echo(f"leadhouse: {message}", err=True)
+    except OSError:
+        _drop(sys.stderr)
+
+
+def _drop(stream: TextIO) -> None:
+    """What a stream's buffer still holds must not fail again at the exit."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def verb(name: str, *, json: bool = False) -> Callable:
