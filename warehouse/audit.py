@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 import duckdb
 
+from warehouse.database import inputs
+from warehouse.digests import file_digest
+from warehouse.errors import HomeError
 from warehouse.home import Home
-from warehouse.manifest import file_digest, read_manifest
+from warehouse.manifest import read_manifest
 from warehouse.query import connect
 from warehouse.spec import find_spec
-from warehouse.views import Catalog
+from warehouse.views import Catalog, View
 
 SHOWN = 10
 
@@ -46,6 +49,7 @@ def audit(home: Home, task: str | None = None) -> list[Finding]:
     Two audits come from the house itself and hold for every stored view: its grain is unique, its file has the
     digest of the manifest. An audit whose inputs are not built is listed with a note and no count.
     """
+    home = home.pin()
     catalog = Catalog.read()
     manifest = read_manifest(home)["views"]
     con = connect(home, catalog=catalog)
@@ -60,6 +64,10 @@ def audit(home: Home, task: str | None = None) -> list[Finding]:
             if view.schema in schemas or lineage & {parent.name for parent in catalog.parents(view)}
         ]
         stored = [view for view in stored if view.name in lineage]
+    if not stored:
+        raise HomeError(
+            f"{home.path}: found nothing built to audit; expected a build", "run materialize first"
+        )
     findings = [
         _run(con, view.name, view.description.splitlines()[0], f"SELECT * FROM {view.name}")
         for view in wanted
@@ -74,8 +82,7 @@ def audit(home: Home, task: str | None = None) -> list[Finding]:
                 f"SELECT {keys}, count(*) AS n FROM {view.name} GROUP BY {keys} HAVING count(*) > 1",
             )
         )
-    findings += _files(home, manifest, {view.name for view in stored})
-    return findings
+    return [*findings, _files(home, manifest, stored), _raw_files(home, catalog, stored)]
 
 
 def as_text(findings: list[Finding]) -> str:
@@ -96,21 +103,35 @@ def as_text(findings: list[Finding]) -> str:
 def _run(con: duckdb.DuckDBPyConnection, name: str, what: str, query: str) -> Finding:
     try:
         found = con.execute(query)
+        columns = tuple(column[0] for column in found.description)
+        rows = found.fetchall()
     except duckdb.CatalogException:
         return Finding(name, what, (), (), None, "not run: what it reads is not built")
-    columns = tuple(column[0] for column in found.description)
-    rows = found.fetchall()
+    except duckdb.Error as error:
+        raise HomeError(
+            f"audit {name}: found {str(error).splitlines()[0]}; expected readable files",
+            "run materialize: it builds anew what is damaged",
+        ) from error
     return Finding(name, what, columns, tuple(rows[:SHOWN]), len(rows))
 
 
-def _files(home: Home, manifest: dict, names: set[str]) -> list[Finding]:
+def _files(home: Home, manifest: dict, stored: list[View]) -> Finding:
+    entries = [(view.name, manifest[view.name]) for view in stored]
     changed = [
-        (name, manifest[name]["file"])
-        for name in sorted(names)
-        if file_digest(home.built / manifest[name]["file"]) != manifest[name]["sha256"]
+        (name, entry["file"])
+        for name, entry in entries
+        if file_digest(home.built / entry["file"]) != entry["sha256"]
     ]
     what = "Parquet files that are not the ones of the manifest"
-    return [Finding("built files", what, ("view", "file"), tuple(changed[:SHOWN]), len(changed))]
+    return Finding("built files", what, ("view", "file"), tuple(changed[:SHOWN]), len(changed))
+
+
+def _raw_files(home: Home, catalog: Catalog, stored: list[View]) -> Finding:
+    present = inputs(home)
+    read = sorted({name for view in stored for name in catalog.inputs(view) if name in present})
+    changed = [(name,) for name in read if not present[name].is_intact]
+    what = "raw tables whose Parquet files are not the ones that load wrote"
+    return Finding("raw files", what, ("table",), tuple(changed[:SHOWN]), len(changed))
 
 
 def _plain(value: object) -> object:

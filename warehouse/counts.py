@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import duckdb
 
+from warehouse.database import parquet, unreadable
 from warehouse.errors import UsageError
 from warehouse.home import Home
 from warehouse.manifest import stale
@@ -82,10 +84,14 @@ def count(home: Home, task: str, by: str | None = None) -> Counts:
     ones with a label. ``by`` is a column of the task view or of ``<schema>.record_v<N>``. Raises UsageError with
     the list of columns when there is no such column, HomeError when the task is not built.
     """
+    home = home.pin()
     spec = find_spec(task)
-    _, path = task_file(home, spec)
+    path = Path(task_file(home, spec)[1])
     con = duckdb.connect()
-    con.execute(f"CREATE VIEW task AS SELECT * FROM read_parquet('{path}')")
+    try:
+        con.execute(f"CREATE VIEW task AS SELECT * FROM {parquet((path,))}")
+    except duckdb.Error as error:
+        raise unreadable(path, error) from error
     if by is None:
         source, value = "task", "NULL"
     elif by in (own := _columns(con, "task")):
@@ -117,13 +123,13 @@ def _columns(con: duckdb.DuckDBPyConnection, table: str) -> list[str]:
 
 
 def _by_record(
-    home: Home, spec: Spec, path: str, by: str, own: list[str]
+    home: Home, spec: Spec, path: Path, by: str, own: list[str]
 ) -> tuple[duckdb.DuckDBPyConnection, str, str]:
     """A connection, the FROM clause and the expression to count by a column of the data set's record view."""
     catalog = Catalog.read()
     record = next((view for view in catalog.lineage([spec.view]) if view.stem == "record"), None)
     con = connect(home, catalog=catalog)
-    con.execute(f"CREATE TEMP VIEW task AS SELECT * FROM read_parquet('{path}')")
+    con.execute(f"CREATE TEMP VIEW task AS SELECT * FROM {parquet((path,))}")
     theirs = _columns(con, record.name) if record else []
     if record is None or by not in theirs:
         listed = ", ".join(dict.fromkeys([*own, *theirs]))

@@ -19,10 +19,11 @@ from pathlib import Path
 
 import duckdb
 
-from warehouse.errors import RegistryError
+from warehouse.digests import file_digest, files_digest
+from warehouse.errors import HomeError, RegistryError
 from warehouse.home import Home, sync, write_text
 from warehouse.load.report import loaded
-from warehouse.maps import map_digest, map_files
+from warehouse.maps import map_digest, map_files, map_rows
 from warehouse.project import registry_path
 from warehouse.splits import declaration
 from warehouse.views import Catalog, View
@@ -33,11 +34,20 @@ ENGINE = f"duckdb {duckdb.__version__}"
 
 @dataclass(frozen=True)
 class Input:
-    """Something a view reads that is no view: its name in SQL, its digest, its Parquet files (none for a map)."""
+    """Something a view reads that is no view: its name in SQL, its digest, its Parquet files (none for a map).
+
+    ``content`` is the digest of the files as they were written.
+    """
 
     name: str
     digest: str
     files: tuple[Path, ...] = ()
+    content: str = ""
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether the files are still the ones that `load` wrote."""
+        return not self.files or files_digest(self.files) == self.content
 
 
 def inputs(home: Home) -> dict[str, Input]:
@@ -45,20 +55,26 @@ def inputs(home: Home) -> dict[str, Input]:
     found = {f"map.{name}": Input(f"map.{name}", map_digest(name)) for name in map_files()}
     for dataset, report in loaded(home).items():
         for table, entry in report["tables"].items():
-            files = tuple(home.raw / dataset / table / file for file in entry["files"])
+            files = tuple(home.loaded(dataset) / table / file for file in entry["files"])
             if table == SPLIT_TABLE:
                 name = f"split.{report['schema']}"
                 digest = declaration(report["schema"]).get("sha256", entry["sha256"])
             else:
                 name, digest = f"raw_{report['schema']}.{table}", entry["sha256"]
-            found[name] = Input(name, digest, files)
+            found[name] = Input(name, digest, files, entry["sha256"])
     return found
 
 
 def computable(catalog: Catalog, present: dict[str, Input]) -> set[str]:
-    """The views all of whose ancestors' inputs are there."""
+    """The views all of whose ancestors' inputs are there. Raises RegistryError for a map that is nowhere."""
     able: set[str] = set()
     for view in catalog.values():
+        lacking = [name for name in view.reads if name.startswith("map.") and name not in present]
+        if lacking:
+            raise RegistryError(
+                f"{view.path}: reads {', '.join(lacking)}; found no such file in registry/maps",
+                "bring the map back, or mend the view",
+            )
         if all(name in able or name in present for name in view.reads):
             able.add(view.name)
     return able
@@ -78,12 +94,12 @@ def define(
         con.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
     for name, source in present.items():
         if source.files:
-            con.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM {_parquet(source.files)}")
+            try:
+                con.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM {parquet(source.files)}")
+            except duckdb.Error as error:
+                raise unreadable(source.files[0].parent, error) from error
         else:
-            path = registry_path("maps", f"{name.split('.')[1]}.csv")
-            con.execute(
-                f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM read_csv({_text(path)}, header = true)"
-            )
+            _define_map(con, name)
     created: list[str] = []
     for view in views:
         file = stored_at(view) if view.stored else None
@@ -96,16 +112,34 @@ def define(
     return created
 
 
+def _define_map(con: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Create one map as a table. Raises RegistryError, with its row, for a ragged or empty one."""
+    stem = name.split(".")[1]
+    if not map_rows(stem):
+        raise RegistryError(f"{stem}.csv: found a map without rows; expected at least one")
+    path = registry_path("maps", f"{stem}.csv")
+    con.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM read_csv({sql_text(path)}, header = true)")
+
+
 def define_view(con: duckdb.DuckDBPyConnection, view: View, file: Path | None) -> None:
     """Create one view, over its Parquet file or as its SELECT. Raises RegistryError with DuckDB's words."""
-    body = view.sql if file is None else f"SELECT * FROM {_parquet((file,))}"
+    body = view.sql if file is None else f"SELECT * FROM {parquet((file,))}"
     con.execute(f"CREATE SCHEMA IF NOT EXISTS {view.schema}")
     try:
         con.execute(f"CREATE OR REPLACE VIEW {view.name} AS {body}")
     except duckdb.Error as error:
-        if isinstance(error, duckdb.IOException):
-            raise
+        if file is not None:
+            raise unreadable(file, error) from error
         raise broken(view, error) from error
+
+
+def unreadable(file: Path, error: Exception) -> HomeError:
+    """A Parquet file that is missing, damaged, or no Parquet file."""
+    raw = "raw" in file.parts
+    return HomeError(
+        f"{file}: found {str(error).splitlines()[0]}; expected the Parquet file that was written there",
+        "load the data set again" if raw else "run materialize: it builds the view anew",
+    )
 
 
 def broken(view: View, error: Exception) -> RegistryError:
@@ -139,7 +173,8 @@ def write_database(
     }
     note = home.path / ".leadhouse.json"
     text = json.dumps(made_of, sort_keys=True)
-    if home.database.is_file() and note.is_file() and note.read_text(encoding="utf-8") == text:
+    said = note.read_text(encoding="utf-8", errors="replace") if note.is_file() else ""
+    if said == f"{text}\n{file_digest(home.database)}\n":
         return
     for left in home.path.glob(".leadhouse.*.duckdb*"):  # by a run that was killed
         left.unlink(missing_ok=True)
@@ -151,15 +186,17 @@ def write_database(
         con.close()
         sync(draft)
         draft.replace(home.database)
-        write_text(note, text)
+        write_text(note, f"{text}\n{file_digest(home.database)}\n")
     finally:
         draft.unlink(missing_ok=True)
         draft.with_name(f"{draft.name}.wal").unlink(missing_ok=True)
 
 
-def _parquet(files: tuple[Path, ...]) -> str:
-    return f"read_parquet([{', '.join(_text(file) for file in files)}])"
+def parquet(files: tuple[Path, ...]) -> str:
+    """``read_parquet`` of these files, for FROM."""
+    return f"read_parquet([{', '.join(sql_text(file) for file in files)}])"
 
 
-def _text(value: object) -> str:
+def sql_text(value: object) -> str:
+    """A text or a path as a literal."""
     return "'" + str(value).replace("'", "''") + "'"

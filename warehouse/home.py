@@ -6,6 +6,10 @@ mixture, whoever the reader is (ours, pandas, a DuckDB shell) and whenever the w
 
     data/built                   -> .built.9f2c41d07a3b
     data/.built.9f2c41d07a3b/    vitaldb/annotation_v0.parquet …, manifest.json
+    data/.built.previous         -> .built.51b0e8c7d2aa
+
+The build before stays until the next one, so that who began to read it can end (raw data do not: signals are
+large); a reader of ours pins the generation it begins with (:meth:`Home.pin`) and sees no other.
 """
 
 from __future__ import annotations
@@ -20,19 +24,41 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from warehouse.errors import HomeError
+from warehouse.errors import HomeError, UsageError
+
+UNFIT = frozenset("*?[]\\")
+"""Signs that make a path a pattern in the readers of Parquet files."""
 
 
 @dataclass(frozen=True)
 class Home:
-    """A data home. ``path`` need not exist until something is written."""
+    """A data home. ``path`` need not exist until something is written.
+
+    A pinned home (see :meth:`pin`) has ``generation``: the folder that ``built`` means, whatever is published since.
+    """
 
     path: Path
+    generation: Path | None = None
 
     @classmethod
     def resolve(cls, option: str | os.PathLike[str] | None = None) -> Home:
-        """``--data``, else ``$LEADHOUSE_DATA``, else ``./data``."""
-        return cls(Path(option or os.environ.get("LEADHOUSE_DATA") or "data").absolute())
+        """``--data``, else ``$LEADHOUSE_DATA``, else ``./data``.
+
+        Raises UsageError for a path that DuckDB would take for a pattern, or that is no text.
+        """
+        path = Path(option or os.environ.get("LEADHOUSE_DATA") or "data").absolute()
+        unfit = sorted({sign for sign in str(path) if sign in UNFIT or not sign.isprintable()})
+        if unfit:
+            raise UsageError(
+                f"{str(path)!a}: found {', '.join(map(ascii, unfit))} in the path of the data home; expected a "
+                "path without patterns and control characters",
+                "pass another --data DIR",
+            )
+        return cls(path)
+
+    def pin(self) -> Home:
+        """The same home, fixed to the generations that it has now."""
+        return self if self.generation else Home(self.path, (self.path / "built").resolve())
 
     @property
     def raw(self) -> Path:
@@ -40,7 +66,12 @@ class Home:
 
     @property
     def built(self) -> Path:
-        return self.path / "built"
+        return self.generation or self.path / "built"
+
+    def loaded(self, dataset: str) -> Path:
+        """The folder of a loaded data set; where the home is pinned, the generation that is there now."""
+        folder = self.raw / dataset
+        return folder.resolve() if self.generation else folder
 
     @property
     def runs(self) -> Path:
@@ -145,43 +176,54 @@ def carry(source: Path, target: Path) -> None:
 
 
 @contextmanager
-def generation(published: Path) -> Iterator[Path]:
-    """A new folder that takes the name ``published`` when the block ends well, and vanishes when it does not."""
+def generation(published: Path, *, keep: bool = False) -> Iterator[Path]:
+    """A new folder that takes the name ``published`` when the block ends well, and vanishes when it does not.
+
+    ``keep``: the generation that had the name stays until the next one.
+    """
     published.parent.mkdir(parents=True, exist_ok=True)
     sweep(published)
     folder = published.with_name(f".{published.name}.{uuid.uuid4().hex[:12]}")
     folder.mkdir()
     try:
         yield folder
-        publish(folder, published)
+        publish(folder, published, keep=keep)
     except BaseException:
-        if not _is_current(folder, published):
+        if not published.is_symlink() or published.readlink().name != folder.name:
             shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
-def publish(folder: Path, published: Path) -> None:
-    """Make ``published`` mean ``folder``, durably and in one step; then drop the generation before it."""
+def publish(folder: Path, published: Path, *, keep: bool = False) -> None:
+    """Make ``published`` mean ``folder``, durably and in one step; ``keep`` the generation before it for a while."""
     for place, _, files in os.walk(folder):
         for name in files:
             sync(Path(place) / name)
         sync(Path(place))
-    link = published.with_name(f".{published.name}.link")
-    link.unlink(missing_ok=True)
-    link.symlink_to(folder.name)
+    if keep and published.is_symlink():
+        _link(published.readlink(), _previous(published))
     if published.is_dir() and not published.is_symlink():  # a home that was copied with its links resolved
         published.rename(published.with_name(f".{published.name}.{uuid.uuid4().hex[:12]}"))
-    link.replace(published)
+    _link(Path(folder.name), published)
     sync(published.parent)
     sweep(published)
 
 
 def sweep(published: Path) -> None:
-    """Remove generations that nothing points to: what a killed writer left, and the one before the present."""
+    """Remove generations that are neither the present one nor the one before: what killed writers left."""
+    kept = {link.readlink().name for link in (published, _previous(published)) if link.is_symlink()}
     for folder in published.parent.glob(f".{published.name}.*"):
-        if folder.is_dir() and not folder.is_symlink() and not _is_current(folder, published):
+        if folder.is_dir() and not folder.is_symlink() and folder.name not in kept:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _is_current(folder: Path, published: Path) -> bool:
-    return published.is_symlink() and published.readlink().name == folder.name
+def _link(target: Path, name: Path) -> None:
+    """Let ``name`` be a link to ``target``, in one step."""
+    draft = name.with_name(f"{'' if name.name.startswith('.') else '.'}{name.name}.link")
+    draft.unlink(missing_ok=True)
+    draft.symlink_to(target)
+    draft.replace(name)
+
+
+def _previous(published: Path) -> Path:
+    return published.with_name(f".{published.name}.previous")

@@ -13,6 +13,7 @@ COLUMNS = ("view", "layer", "status", "stored", "built", "rows", "fingerprint", 
 def list_views(home: Home) -> list[tuple]:
     """COLUMNS of every view, parents before children. ``built`` is NULL for a view that is not stored, else
     whether the present build was made by the present rule."""
+    home = home.pin()
     catalog = Catalog.read()
     rules = rule_fingerprints(catalog)
     manifest = read_manifest(home)["views"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
 
+from warehouse.digests import file_digest
 from warehouse.errors import HomeError
 from warehouse.fingerprints import rule_fingerprints
 from warehouse.home import Home
@@ -17,16 +17,27 @@ MANIFEST = "manifest.json"
 
 
 def read_manifest(home: Home) -> dict:
-    """The manifest of the present build, ``{"views": {}}`` where nothing is built."""
+    """The manifest of the present build, ``{"views": {}}`` where nothing is built.
+
+    Raises HomeError when there is one that is damaged; `materialize` writes it anew.
+    """
     path = home.built / MANIFEST
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        for entry in manifest["views"].values():
+            missing = {"file", "rows", "sha256", "fingerprint", "rule", "reads", "lineage", "files"} - set(
+                entry
+            )
+            if missing:
+                raise ValueError(f"an entry without {', '.join(sorted(missing))}")
     except FileNotFoundError:
         return {"views": {}}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise HomeError(
-            f"{path}: found {error}; expected what `materialize` wrote", "run materialize again"
+            f"{path}: found a damaged manifest ({error}); expected what `materialize` wrote",
+            "run materialize: it builds everything anew",
         ) from error
+    return manifest
 
 
 def built_file(home: Home, manifest: dict) -> Callable[[View], Path | None]:
@@ -59,12 +70,3 @@ def _rule_file(name: str) -> Path:
     """The file behind a view's or a map's name; it may be gone."""
     schema, _, stem = name.partition(".")
     return registry_path("maps", f"{stem}.csv") if schema == "map" else sql_root() / schema / f"{stem}.sql"
-
-
-def file_digest(path: Path) -> str:
-    """sha256 of a file, the empty text when it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return ""

@@ -15,11 +15,22 @@ from pathlib import Path
 
 import duckdb
 
-from warehouse.database import ENGINE, broken, computable, define, define_view, inputs, write_database
+from warehouse.database import (
+    ENGINE,
+    broken,
+    computable,
+    define,
+    define_view,
+    inputs,
+    parquet,
+    sql_text,
+    write_database,
+)
+from warehouse.digests import file_digest
 from warehouse.errors import HomeError, RegistryError
 from warehouse.fingerprints import build_fingerprints, lineage_digests, rule_fingerprints
 from warehouse.home import Home, carry, generation, sweep, writing
-from warehouse.manifest import MANIFEST, built_file, file_digest, read_manifest
+from warehouse.manifest import MANIFEST, built_file, read_manifest
 from warehouse.views import Catalog, View
 
 ROW_GROUP = 122_880
@@ -68,12 +79,12 @@ def materialize(
     catalog = catalog or Catalog.read()
     with home.writer("materialize"), writing(home.path):
         plan = _plan(home, catalog, names)
-        before = read_manifest(home)
+        before = _before(home)
         if _is_current(home, plan, before):
             build = Build(kept=[view.name for view in plan.wanted if view.stored], manifest=before)
             sweep(home.built)
         else:
-            with generation(home.built) as folder:
+            with generation(home.built, keep=True) as folder:
                 build = _build(home, plan, folder, before["views"], threads)
                 _write_manifest(folder, build.manifest)
         write_database(home, catalog, build.manifest["views"], built_file(home, build.manifest["views"]))
@@ -84,8 +95,12 @@ def materialize(
 def check(home: Home, names: list[str] | None = None, *, catalog: Catalog | None = None) -> list[str]:
     """Build everything anew beside the home and say, in words, what differs from the present build."""
     catalog = catalog or Catalog.read()
+    home = home.pin()
     plan = _plan(home, catalog, names)
     present = read_manifest(home)["views"]
+    damaged = _damaged(plan)
+    if damaged:
+        return [f"{name}: its Parquet files are not the ones that load wrote; load again" for name in damaged]
     with tempfile.TemporaryDirectory(prefix="leadhouse-check-") as scratch, writing(Path(scratch)):
         fresh = _build(home, plan, Path(scratch), {}, None).manifest["views"]
     differences = []
@@ -120,6 +135,10 @@ class _Plan:
 
 def _plan(home: Home, catalog: Catalog, names: list[str] | None) -> _Plan:
     present = inputs(home)
+    if not any(name.startswith("raw_") for name in present):
+        raise HomeError(
+            f"{home.path}: found no loaded data set; expected one", "run `load DATASET SOURCE` first"
+        )
     able = computable(catalog, present)
     if names:
         targets = [catalog.resolve(name) for name in names]
@@ -147,28 +166,51 @@ def _plan(home: Home, catalog: Catalog, names: list[str] | None) -> _Plan:
     return _Plan(catalog, present, wanted, build_fingerprints(catalog, present))
 
 
+def _before(home: Home) -> dict:
+    """The manifest to build on; a damaged one is as good as none."""
+    try:
+        return read_manifest(home)
+    except HomeError:
+        return {"views": {}}
+
+
 def _is_current(home: Home, plan: _Plan, before: dict) -> bool:
     """Whether a build would give what is there."""
     wanted = [view for view in plan.wanted if view.stored]
-    return before.get("engine") == ENGINE and all(_kept(home, plan, before["views"], view) for view in wanted)
+    return (
+        before.get("engine") == ENGINE
+        and all(_kept(home, plan, before["views"], view) for view in wanted)
+        and all(name in plan.catalog for name in before["views"])
+    )
 
 
 def _kept(home: Home, plan: _Plan, before: dict, view: View) -> bool:
-    """Whether a view's file is there, whole, and made of what it would be made of now."""
+    """Whether a view's file is there, untouched, and made of what it would be made of now."""
     old = before.get(view.name)
     if old is None or old["fingerprint"] != plan.fingerprints[view.name]:
         return False
-    path = home.built / old["file"]
-    return path.is_file() and path.stat().st_size == old["bytes"]
+    return file_digest(home.built / old["file"]) == old["sha256"]
+
+
+def _damaged(plan: _Plan) -> list[str]:
+    """The raw tables behind the plan whose files are not the ones that `load` wrote."""
+    read = sorted({name for view in plan.wanted for name in plan.catalog.inputs(view)})
+    return [name for name in read if not plan.present[name].is_intact]
 
 
 def _build(home: Home, plan: _Plan, folder: Path, before: dict, threads: int | None) -> Build:
+    damaged = _damaged(plan)
+    if damaged:
+        raise HomeError(
+            f"{home.path}: found {', '.join(damaged)} changed or missing; expected the Parquet files that `load` wrote",
+            "load the data set again; what was built before stays",
+        )
     build = Build()
     rules = rule_fingerprints(plan.catalog)
     entries: dict[str, dict] = {}
     con = duckdb.connect(config={"threads": threads} if threads else {})
     con.execute("SET preserve_insertion_order = true")
-    con.execute(f"SET temp_directory = '{folder / '.spill'}'".replace("\\", "/"))
+    con.execute(f"SET temp_directory = {sql_text(folder / '.spill')}")
     define(con, plan.present, [], lambda view: None)
     for view in plan.wanted:
         if not view.stored:
@@ -199,20 +241,22 @@ def _write_view(con: duckdb.DuckDBPyConnection, view: View, target: Path, rule: 
     order = f" ORDER BY {', '.join(view.grain)}" if view.grain else ""
     try:
         con.execute(
-            f"COPY (SELECT * FROM ({view.sql}\n){order}) TO '{target}' (FORMAT parquet, COMPRESSION zstd, "
+            f"COPY (SELECT * FROM ({view.sql}\n){order}) TO {sql_text(target)} (FORMAT parquet, COMPRESSION zstd, "
             f"COMPRESSION_LEVEL 1, ROW_GROUP_SIZE {ROW_GROUP}, DICTIONARY_SIZE_LIMIT {DICTIONARY}, "
             f"KV_METADATA {{leadhouse_view: '{view.name}', leadhouse_rule: '{rule}'}})"
         )
     except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
         raise broken(view, error) from error
-    except duckdb.ConversionException as error:
+    except (duckdb.IOException, duckdb.OutOfMemoryException):
+        raise
+    except duckdb.Error as error:
         raise RegistryError(f"{view.path}: the view fails on the loaded data: {error}") from error
 
 
 def _entry(con: duckdb.DuckDBPyConnection, plan: _Plan, view: View, target: Path, rule: str) -> dict:
-    (rows,) = con.execute(f"SELECT count(*) FROM read_parquet('{target}')").fetchone()
+    (rows,) = con.execute(f"SELECT count(*) FROM {parquet((target,))}").fetchone()
     lineage = plan.catalog.lineage([view.name])
-    maps = {name: plan.present[name].digest for member in lineage for name in plan.catalog.inputs(member)}
+    read = {name: plan.present[name].digest for member in lineage for name in plan.catalog.inputs(member)}
     return {
         "file": view.file,
         "rows": rows,
@@ -224,10 +268,13 @@ def _entry(con: duckdb.DuckDBPyConnection, plan: _Plan, view: View, target: Path
             name: plan.fingerprints[name] if name in plan.catalog else plan.present[name].digest
             for name in view.reads
         },
-        "lineage": lineage_digests(plan.catalog, view),
+        "lineage": {
+            **lineage_digests(plan.catalog, view),
+            "inputs": {name: digest for name, digest in sorted(read.items()) if name.startswith("raw_")},
+        },
         "files": {
             **{member.name: file_digest(member.path) for member in lineage},
-            **{name: digest for name, digest in sorted(maps.items()) if name.startswith("map.")},
+            **{name: digest for name, digest in sorted(read.items()) if name.startswith("map.")},
         },
     }
 

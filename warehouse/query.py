@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import duckdb
 
-from warehouse.database import define, define_aliases, inputs
+from warehouse.database import computable, define, define_aliases, inputs, sql_text
 from warehouse.errors import HomeError, UsageError
 from warehouse.home import Home
+from warehouse.load.report import loaded
 from warehouse.manifest import built_file, read_manifest
 from warehouse.views import Catalog
 
@@ -14,14 +15,17 @@ from warehouse.views import Catalog
 def connect(home: Home, *, catalog: Catalog | None = None) -> duckdb.DuckDBPyConnection:
     """An in-memory database with the inputs, the built views and everything that is computable from them.
 
-    Nothing is written, so a home on a read-only disk will do. Raises HomeError when nothing is loaded.
+    Nothing is written, so a home on a read-only disk will do. What is published meanwhile is not seen. Raises
+    HomeError when nothing is loaded, or when a file is missing or damaged.
     """
+    home = home.pin()
     catalog = catalog or Catalog.read()
     present = inputs(home)
     if not any(name.startswith("raw_") for name in present):
         raise HomeError(
             f"{home.path}: found no loaded data set; expected one", "run `load DATASET SOURCE` first"
         )
+    computable(catalog, present)
     con = duckdb.connect()
     created = define(con, present, list(catalog.values()), built_file(home, read_manifest(home)["views"]))
     define_aliases(con, catalog, created)
@@ -31,9 +35,10 @@ def connect(home: Home, *, catalog: Catalog | None = None) -> duckdb.DuckDBPyCon
 def select(home: Home, text: str) -> duckdb.DuckDBPyConnection:
     """Run one SELECT with external access off and the configuration locked; fetch from what comes back.
 
-    Files can be read below the data home and nowhere else; nothing can be written or attached. Raises
-    UsageError for anything but one SELECT, and with DuckDB's words when the query fails.
+    Of files, only those of loaded data sets and of the present build can be read; nothing can be written or
+    attached. Raises UsageError for anything but one SELECT, and with DuckDB's words when the query fails.
     """
+    home = home.pin()
     con = connect(home)
     try:
         statements = con.extract_statements(text)
@@ -45,8 +50,8 @@ def select(home: Home, text: str) -> duckdb.DuckDBPyConnection:
             f"found {' and '.join(kinds) or 'no statement'}; expected one SELECT",
             "`sql` only reads; open data/built/*.parquet or data/leadhouse.duckdb in your own session to do more",
         )
-    places = {str(home.raw), str(home.built), str(home.raw.resolve()), str(home.built.resolve())}
-    listed = ", ".join("'" + place.replace("'", "''") + "/'" for place in sorted(places))
+    places = [home.built, *(home.loaded(dataset) for dataset in loaded(home))]
+    listed = ", ".join(sql_text(f"{place}/") for place in places)
     con.execute("SET temp_directory = ''")
     con.execute(f"SET allowed_directories = [{listed}]")
     con.execute("SET enable_external_access = false")

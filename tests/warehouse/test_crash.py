@@ -112,10 +112,9 @@ def test_materialize_killed_anywhere(world):
         materialize(dead, catalog=Catalog.read(rules))
         assert content(dead.built) == new, f"not completed after a death at {run['event']}"
         assert_readable(dead)
-        left = [
-            path.name for pattern in (".built.*", ".leadhouse.*.duckdb*") for path in dead.path.glob(pattern)
-        ]
-        assert len(left) == 1, f"left behind after a death at {run['event']}: {left}"
+        folders = [path for path in dead.path.glob(".built.*") if not path.is_symlink()]
+        assert len(folders) <= 2, f"left behind after a death at {run['event']}: {folders}"
+        assert not list(dead.path.glob(".leadhouse.*.duckdb*"))
         shutil.rmtree(dead.path)
     assert seen == {False, True}
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from warehouse.digests import files_digest
 from warehouse.home import carry
 from warehouse.load.report import LoadReport
 
@@ -36,13 +36,10 @@ def write_empty_table(folder: Path, name: str, schema: pa.Schema, report: LoadRe
 def enter_table(folder: Path, name: str, report: LoadReport) -> None:
     """Enter a table's files, rows and digest in the report."""
     files = sorted((folder / name).glob("*.parquet"))
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
     report.tables[name] = {
         "files": [file.name for file in files],
         "rows": sum(pq.read_metadata(file).num_rows for file in files),
-        "sha256": digest.hexdigest(),
+        "sha256": files_digest(files),
     }
 
 
