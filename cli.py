@@ -135,7 +135,8 @@ def load(dataset, source, home, json, **options) -> None:
     print_json(report.as_json()) if json else click.echo(report.as_text())
     if report.problems:
         raise CheckFailed(
-            f"{len(report.problems)} cases were not loaded whole; the rest is loaded", "see the list above"
+            f"{len(report.problems)} cases were not loaded whole; the rest is loaded",
+            report.next_step or "see the list above",
         )
 
 

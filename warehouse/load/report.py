@@ -27,6 +27,8 @@ class LoadReport:
     oddities: list[dict] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    next_step: str | None = None
+    """What to do about the problems; not in the file."""
 
     def odd(self, what: str, count: int, where: Iterable[object] = (), handled: str = "") -> None:
         """Note something odd, with how many and where, and what the views make of it."""
