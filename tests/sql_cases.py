@@ -186,11 +186,16 @@ def views_of(home: Home) -> list[View]:
     return [view for view in catalog.values() if view.name in able]
 
 
+def quoted(column: str) -> str:
+    """A class is a column under its own name: AFIB/AFL, Old MI."""
+    return f'"{column}"'
+
+
 def create_table(con: duckdb.DuckDBPyConnection, name: str, columns: list[tuple[str, str]]) -> None:
     """An empty table under its SQL name, in place of one that is there."""
     con.execute(f"CREATE SCHEMA IF NOT EXISTS {name.split('.')[0]}")
     con.execute(
-        f"CREATE OR REPLACE TABLE {name} ({', '.join(f'{column} {kind}' for column, kind in columns)})"
+        f"CREATE OR REPLACE TABLE {name} ({', '.join(f'{quoted(column)} {kind}' for column, kind in columns)})"
     )
 
 
@@ -211,8 +216,8 @@ def typed(con: duckdb.DuckDBPyConnection, name: str, rows: Rows) -> list[tuple]:
     if not rows.rows:
         return []
     places = ", ".join(f"({', '.join('?' * len(rows.columns))})" for _ in rows.rows)
-    fields = ", ".join(f"CAST({column} AS {known[column]})" for column in rows.columns)
-    query = f"SELECT {fields} FROM (VALUES {places}) AS given ({', '.join(rows.columns)})"
+    fields = ", ".join(f"CAST({quoted(column)} AS {known[column]})" for column in rows.columns)
+    query = f"SELECT {fields} FROM (VALUES {places}) AS given ({', '.join(map(quoted, rows.columns))})"
     return con.execute(query, [field for row in rows.rows for field in row]).fetchall()
 
 
@@ -220,7 +225,8 @@ def fill(con: duckdb.DuckDBPyConnection, name: str, rows: Rows) -> None:
     """Insert a file's rows; columns that it lacks stay NULL."""
     for row in typed(con, name, rows):
         con.execute(
-            f"INSERT INTO {name} ({', '.join(rows.columns)}) VALUES ({', '.join('?' * len(row))})", row
+            f"INSERT INTO {name} ({', '.join(map(quoted, rows.columns))}) VALUES ({', '.join('?' * len(row))})",
+            row,
         )
 
 
@@ -247,7 +253,7 @@ def run_case(view: View, case: Case) -> list[tuple]:
         create_table(con, name, table_columns()[name])
         if name in case.given:
             fill(con, name, case.given[name])
-    columns = ", ".join(case.expect.columns)
+    columns = ", ".join(map(quoted, case.expect.columns))
     return con.execute(f"SELECT {columns} FROM ({view.sql}\n) ORDER BY {', '.join(view.grain)}").fetchall()
 
 

@@ -26,7 +26,7 @@ WITH candidates AS (
         , row_number() OVER (PARTITION BY word.statement_id, word.place ORDER BY phrase.words DESC) AS choice
     FROM lydus.dx_word_v0 AS word
     INNER JOIN lydus.dx_phrase_v0 AS phrase
-        ON word.word = phrase.first_word AND starts_with(word.tail, phrase.phrase || ' ')
+        ON word.word = phrase.first_word AND starts_with(word.tail || ' ', phrase.phrase || ' ')
 )
 
 , longest AS (

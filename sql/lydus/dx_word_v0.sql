@@ -6,8 +6,8 @@
 -- status: draft
 -- source: matching grammar 1
 --
--- The words of a statement in order, each with the statement's tail from that word on (a blank at its end), which a
--- phrase is compared with. What stands after the opening of a comparison section is not among them.
+-- The words of a statement in order, each with the statement's tail from that word on, which phrases are
+-- compared with. What stands after the opening of a comparison section is not among them.
 
 WITH words AS (
     SELECT
@@ -34,5 +34,5 @@ SELECT
     statement_id
     , place
     , word
-    , substr(said, next_letter - length(word)) || ' ' AS tail
+    , substr(said, next_letter - length(word)) AS tail
 FROM lettered

@@ -44,7 +44,7 @@ SELECT
     , CASE
         WHEN statement.is_empty THEN 'empty'
         WHEN line.line_no > section.line_no OR statement.is_comparison THEN 'comparison'
-        WHEN statement.opens_section AND statement.said = '' THEN 'comparison'
+        WHEN statement.opens_section AND hits.phrases IS NULL AND words.unmapped_words IS NULL THEN 'comparison'
         WHEN statement.is_remark THEN 'remark'
         WHEN classes.is_class THEN 'class'
         WHEN classes.statement_id IS NOT NULL THEN 'refused'
