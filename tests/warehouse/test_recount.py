@@ -42,6 +42,43 @@ def test_a_recount_belongs_to_a_task_and_its_paths_are_in_the_spec(path):
             assert {"what", "expected", "source"} <= set(entry)
 
 
+def test_every_number_that_the_lydus_spec_states_is_counted_or_left_for_a_reason():
+    spec = next(spec for spec in specs() if spec.name == "lydus-ecg-image@0")
+    declared = json.loads(registry_path("recounts", f"{spec.name}.json").read_text())
+    places = ["counts", "agreement", "exclusions", "stated", "split.parts", "split.sample.test.size"]
+    places += ["split.sample.train.size", "split.sample.validation.size", "baselines.prior"]
+    places += ["input.render.wfdb_gain.records"]
+    stated = set()
+    for depth in ("", ".{a}", ".{a}.{b}", ".{a}.{b}.{c}"):
+        for place in places:
+            stated |= {what for what, _, _ in leaves(spec.data, place + depth)}
+    counted = {
+        what
+        for entry in [*declared["entries"], *declared["left"]]
+        if "path" in entry
+        for what, _, _ in leaves(spec.data, entry["path"])
+    }
+    assert len(stated) > 90
+    assert stated - counted == set()
+
+
+def test_the_recount_of_the_prior_is_the_published_one():
+    """The query on the published counts, in place of the view."""
+    import duckdb
+
+    spec = next(spec for spec in specs() if spec.name == "lydus-ecg-image@0")
+    declared = json.loads(registry_path("recounts", f"{spec.name}.json").read_text())
+    (entry,) = (each for each in declared["entries"] if each.get("path") == "baselines.prior.macro_f_measure")
+    con = duckdb.connect()
+    con.execute(
+        "CREATE SCHEMA lydus; CREATE TABLE lydus.class_count_v0 (part VARCHAR, class VARCHAR, records BIGINT)"
+    )
+    for part in ("test", "train"):
+        for name, records in spec.data["counts"][part].items():
+            con.execute("INSERT INTO lydus.class_count_v0 VALUES (?, ?, ?)", [part, name, records])
+    assert round(con.execute(entry["sql"]).fetchone()[0], 3) == 0.252
+
+
 def test_on_the_real_files_every_number_comes_out(real_home):
     counted = recount(real_home, TASK)
     assert counted.holds
