@@ -51,3 +51,32 @@ def synthetic_home(tmp_path_factory: pytest.TempPathFactory):
 def signal_home(tmp_path_factory: pytest.TempPathFactory):
     """The same with signals, so that missing ECG and the clock are checked."""
     return _synthetic(tmp_path_factory.mktemp("signals"), signals=True)
+
+
+@pytest.fixture(scope="session")
+def lydus_home(tmp_path_factory: pytest.TempPathFactory):
+    """A synthetic LYDUS release with signals of its first records, loaded and built once; never write to it."""
+    from warehouse.home import Home
+    from warehouse.load.lydus import load
+    from warehouse.materialize import materialize
+    from warehouse.synthetic import write_lydus_release
+
+    place = tmp_path_factory.mktemp("lydus")
+    write_lydus_release(place / "release", records=300, typos=0.02)
+    home = Home(place / "data")
+    load(home, place / "release")
+    materialize(home)
+    return home
+
+
+@pytest.fixture(scope="session")
+def ptbxl_home(shared: Path, tmp_path_factory: pytest.TempPathFactory):
+    """The 500 real PTB-XL rows with their signals at 100 Hz, loaded and built once; never write to it."""
+    from warehouse.home import Home
+    from warehouse.load.ptbxl import load
+    from warehouse.materialize import materialize
+
+    home = Home(tmp_path_factory.mktemp("ptbxl") / "data")
+    load(home, shared / "data" / "ptbxl")
+    materialize(home)
+    return home
