@@ -3,7 +3,7 @@
 -- grain: instance_id
 -- shard: none
 -- stored: no
--- status: draft
+-- status: released
 -- source: vitaldb-arrhythmia-abnormal@0, bad_signal_quality.exclude_from
 --
 -- Segments with bad signal quality that are used in the test part, and segments left out of another part for it.

@@ -3,7 +3,7 @@
 -- grain: group_id
 -- shard: none
 -- stored: no
--- status: draft
+-- status: released
 -- source: vitaldb-arrhythmia-abnormal@0, split.by
 --
 -- Patients with segments in more than one part: none may be.

@@ -3,7 +3,7 @@
 -- grain: record_id, start_s
 -- shard: case_id
 -- stored: yes
--- status: draft
+-- status: released
 -- source: vitaldb-arrhythmia-abnormal@0; deviations split, bad_signal_quality
 --
 -- Every 5 seconds of a case are a segment. It is abnormal when a rhythm other than normal sinus rhythm is annotated

@@ -3,7 +3,7 @@
 -- grain: record_id
 -- shard: none
 -- stored: no
--- status: draft
+-- status: released
 -- source: vitaldb-arrhythmia-abnormal@0, split.by
 --
 -- Cases that are in no part because their patient is unknown: load again with --subjects.

@@ -3,7 +3,7 @@
 -- grain: case_id, row_no
 -- shard: case_id
 -- stored: no
--- status: draft
+-- status: released
 -- source: vitaldb-arrhythmia-abnormal@0, segments.max_annotation_gap_s; deviation not_scored
 --
 -- Stretches of more than 10 s without an annotation row. row_no is the row that ends the gap.

@@ -3,7 +3,7 @@
 -- grain: case_id, row_no
 -- shard: case_id
 -- stored: yes
--- status: draft
+-- status: released
 -- source: annotation files of the release; vitaldb-arrhythmia-abnormal@0, segments.grid_s
 --
 -- One row an annotation row, with today's names. row_no is the line in the file and orders rows that share a

@@ -3,7 +3,7 @@
 -- grain: reason
 -- shard: none
 -- stored: no
--- status: draft
+-- status: released
 -- source: vitaldb-arrhythmia-abnormal@0, segments, label
 --
 -- Segments without a label by reason: `first` counts each once, under the reason that stands first in

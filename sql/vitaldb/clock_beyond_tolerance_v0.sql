@@ -3,7 +3,7 @@
 -- grain: case_id
 -- shard: none
 -- stored: no
--- status: draft
+-- status: released
 -- source: vitaldb.clock_offset v0
 --
 -- Cases whose annotations do not lie on their waveform: a label there speaks of another stretch of signal.

@@ -3,7 +3,7 @@
 -- grain: case_id
 -- shard: case_id
 -- stored: yes
--- status: draft
+-- status: released
 -- source: public validation notes (shifts up to 1.2 s a case); ours (reach_ms, bin_ms, tolerance_ms, min_share)
 --
 -- The annotation clock against the clock of the waveform, for the cases whose signal is loaded: detected

@@ -3,7 +3,7 @@
 -- grain: case_id, start_s
 -- shard: none
 -- stored: no
--- status: draft
+-- status: released
 -- source: house rule: a label is an aggregate of accepted evidence, a missing label has a reason
 --
 -- Segments with a label that no accepted candidate of its class gives, and segments without label or reason.

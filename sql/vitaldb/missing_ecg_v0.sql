@@ -3,7 +3,7 @@
 -- grain: case_id, start_s
 -- shard: case_id
 -- stored: no
--- status: draft
+-- status: released
 -- source: vitaldb-arrhythmia-abnormal@0, segments.max_ecg_missing_fraction; deviation not_scored
 --
 -- How much of a segment's ECG is missing, for the cases whose signal is loaded; a case that is not here was

@@ -3,7 +3,7 @@
 -- grain: case_id, row_no
 -- shard: case_id
 -- stored: no
--- status: draft
+-- status: released
 -- source: vitaldb-arrhythmia-abnormal@0, label.not_scored; deviation noise
 --
 -- Rows annotated as noise: a statement on the signal that stands in the rhythm column. Such a row never has a beat.

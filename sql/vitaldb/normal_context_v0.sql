@@ -3,7 +3,7 @@
 -- grain: case_id, run_no
 -- shard: case_id
 -- stored: yes
--- status: draft
+-- status: released
 -- source: vitaldb-arrhythmia-abnormal@0, label.normal_context_s, segments.max_annotation_gap_s; dev. normal_context
 --
 -- Uninterrupted runs of normal sinus rhythm; accepted are those that last long enough to call a segment inside

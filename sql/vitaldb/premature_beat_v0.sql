@@ -3,7 +3,7 @@
 -- grain: case_id, row_no
 -- shard: case_id
 -- stored: no
--- status: draft
+-- status: released
 -- source: vitaldb-arrhythmia-abnormal@0, label.premature_beats; deviation premature_beats
 --
 -- Beats that map.vitaldb_beat calls premature (S and V), each with the rhythm of its row. U and P are not

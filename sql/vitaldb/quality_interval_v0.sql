@@ -3,7 +3,7 @@
 -- grain: case_id, pairing, marker_row_no
 -- shard: case_id
 -- stored: no
--- status: draft
+-- status: released
 -- source: annotation files, bad_signal_quality_label; the data group's validation script pairs by number
 --
 -- Stretches of bad signal quality, read from the Start and End markers in two ways:

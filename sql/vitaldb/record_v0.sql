@@ -3,7 +3,7 @@
 -- grain: case_id
 -- shard: case_id
 -- stored: yes
--- status: draft
+-- status: released
 -- source: metadata.csv; VitalDB's clinical table; split of vitaldb-arrhythmia-abnormal@0
 --
 -- One row an annotated case: its analysis window, its patient and the part the patient is in.

@@ -3,7 +3,7 @@
 -- grain: rhythm
 -- shard: none
 -- stored: no
--- status: draft
+-- status: released
 -- source: vitaldb-arrhythmia-abnormal@0, metrics.by_category
 --
 -- Scored segments per rhythm behind the label, over all parts. A segment with two abnormal rhythms counts in both.

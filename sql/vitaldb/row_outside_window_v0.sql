@@ -3,7 +3,7 @@
 -- grain: case_id, row_no
 -- shard: none
 -- stored: no
--- status: draft
+-- status: released
 -- source: metadata.csv, analysis_start_time_sec and analysis_end_time_sec; ours (tolerance_s)
 --
 -- Annotation rows outside the analysis window that metadata.csv states for the case.

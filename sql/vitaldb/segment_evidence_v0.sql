@@ -3,7 +3,7 @@
 -- grain: case_id, start_s, rule, source_no
 -- shard: case_id
 -- stored: yes
--- status: draft
+-- status: released
 -- source: vitaldb-arrhythmia-abnormal@0, segments.min_beats; protocol.source
 --
 -- All that speaks for or against a label of a segment, a row a candidate and a reason.

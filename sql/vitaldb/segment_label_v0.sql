@@ -3,7 +3,7 @@
 -- grain: case_id, start_s
 -- shard: case_id
 -- stored: no
--- status: draft
+-- status: released
 -- source: vitaldb-arrhythmia-abnormal@0, label; protocol.source
 --
 -- The label of every segment adds up what vitaldb.segment_evidence says of it: a class is given when something

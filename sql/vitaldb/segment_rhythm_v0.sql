@@ -3,7 +3,7 @@
 -- grain: case_id, start_s, rhythm
 -- shard: case_id
 -- stored: yes
--- status: draft
+-- status: released
 -- source: vitaldb-arrhythmia-abnormal@0, label.abnormal, label.normal, label.not_scored
 --
 -- The rhythms that the rows of a segment carry, with the first row and the number of rows. A row belongs to the

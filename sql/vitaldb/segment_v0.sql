@@ -3,7 +3,7 @@
 -- grain: case_id, start_s
 -- shard: case_id
 -- stored: yes
--- status: draft
+-- status: released
 -- source: vitaldb-arrhythmia-abnormal@0, segments.grid_s; deviation segments
 --
 -- The 5-second grid: every [start_s, start_s + 5) from the segment of a case's first annotation row to that of

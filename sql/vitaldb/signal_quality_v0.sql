@@ -3,7 +3,7 @@
 -- grain: case_id, start_s
 -- shard: case_id
 -- stored: no
--- status: draft
+-- status: released
 -- source: vitaldb-arrhythmia-abnormal@0, bad_signal_quality; deviation bad_signal_quality
 --
 -- Segments with anything that speaks of bad signal quality. The rule is `flagged`: a row in the segment carries
