@@ -167,8 +167,8 @@ def write_database(
         "engine": ENGINE,
         "place": str(home.path),
         "inputs": {name: source.digest for name, source in present.items()},
-        "views": {view.name: view.sql_fingerprint for view in catalog.values()},
-        "built": sorted(manifest),
+        "views": {view.name: view.sql_fingerprint for view in catalog.values() if view.name not in manifest},
+        "built": {name: entry["columns"] for name, entry in manifest.items()},
         "newest": {alias: view.name for alias, view in catalog.newest().items()},
     }
     note = home.path / ".leadhouse.json"

@@ -25,9 +25,17 @@ def read_manifest(home: Home) -> dict:
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         for entry in manifest["views"].values():
-            missing = {"file", "rows", "sha256", "fingerprint", "rule", "reads", "lineage", "files"} - set(
-                entry
-            )
+            missing = {
+                "file",
+                "rows",
+                "columns",
+                "sha256",
+                "fingerprint",
+                "rule",
+                "reads",
+                "lineage",
+                "files",
+            } - set(entry)
             if missing:
                 raise ValueError(f"an entry without {', '.join(sorted(missing))}")
     except FileNotFoundError:

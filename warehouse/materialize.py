@@ -255,11 +255,13 @@ def _write_view(con: duckdb.DuckDBPyConnection, view: View, target: Path, rule: 
 
 def _entry(con: duckdb.DuckDBPyConnection, plan: _Plan, view: View, target: Path, rule: str) -> dict:
     (rows,) = con.execute(f"SELECT count(*) FROM {parquet((target,))}").fetchone()
+    columns = con.execute(f"DESCRIBE SELECT * FROM {parquet((target,))}").fetchall()
     lineage = plan.catalog.lineage([view.name])
     read = {name: plan.present[name].digest for member in lineage for name in plan.catalog.inputs(member)}
     return {
         "file": view.file,
         "rows": rows,
+        "columns": {name: kind for name, kind, *_ in columns},
         "bytes": target.stat().st_size,
         "sha256": file_digest(target),
         "fingerprint": plan.fingerprints[view.name],
