@@ -13,7 +13,7 @@ from typing import TextIO
 
 import click
 
-from warehouse.errors import CheckFailed, LeadhouseError
+from warehouse.errors import CheckFailed, LeadhouseError, UsageError
 from warehouse.home import Home
 
 LOST = (errno.ENOSPC, errno.EDQUOT, errno.EBADF, errno.EIO)
@@ -184,27 +184,32 @@ def counts(task, by, home, json) -> None:
 @click.argument("select")
 @click.option("--csv", "csv", is_flag=True, help="CSV instead of a table.")
 def sql(select, csv, home, json) -> None:
-    """Run one SELECT on every view, read-only: no file outside the data home, no write, no setting."""
-    from warehouse import query, table
+    """Run one SELECT on every view, read-only: no file outside the data home, no write, no setting.
 
-    result = query.select(home, select)
-    columns, rows = [column[0] for column in result.description], result.fetchall()
-    if json:
-        print_json(table.as_json(columns, rows))
-    elif csv:
-        click.echo(table.as_csv(columns, rows), nl=False)
-    else:
-        click.echo(table.as_text(columns, rows))
+    Rows are written as they come, none is left out. Dates, times, intervals and blobs are the text that DuckDB
+    makes of them, decimals keep all their digits; in JSON, NaN and infinity are null.
+    """
+    from warehouse import table
+    from warehouse.stream import stream
+
+    if json and csv:
+        raise UsageError("found --json with --csv; expected one of them")
+    pieces = table.json_pieces if json else table.csv_pieces if csv else table.text_pieces
+    answer = stream(home, select)
+    for piece in pieces(answer.columns, answer.batches):
+        click.echo(piece, nl=False)
 
 
 @verb("views", json=True)
 def views(home, json) -> None:
     """Every view: version, layer, status, whether it is built, fingerprint, parents."""
     from warehouse.listing import COLUMNS, list_views
-    from warehouse.table import as_json, as_text
+    from warehouse.table import as_text
 
     rows = list_views(home)
-    print_json(as_json(COLUMNS, rows)) if json else click.echo(as_text(COLUMNS, rows))
+    print_json([dict(zip(COLUMNS, row, strict=True)) for row in rows]) if json else click.echo(
+        as_text(COLUMNS, rows)
+    )
 
 
 @verb("audit", json=True)

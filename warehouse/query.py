@@ -33,10 +33,22 @@ def connect(home: Home, *, catalog: Catalog | None = None) -> duckdb.DuckDBPyCon
 
 
 def select(home: Home, text: str) -> duckdb.DuckDBPyConnection:
-    """Run one SELECT with external access off and the configuration locked; fetch from what comes back.
+    """Run one SELECT on what `prepare` gives; fetch from what comes back.
+
+    Raises UsageError as `prepare` does, and with DuckDB's words when the query fails.
+    """
+    con = prepare(home, text)
+    try:
+        return con.execute(text)
+    except duckdb.Error as error:
+        raise UsageError(f"the query fails: {error}") from error
+
+
+def prepare(home: Home, text: str) -> duckdb.DuckDBPyConnection:
+    """A connection for one SELECT, with external access off and the configuration locked; the SELECT has not run.
 
     Of files, only those of loaded data sets and of the present build can be read; nothing can be written or
-    attached. Raises UsageError for anything but one SELECT, and with DuckDB's words when the query fails.
+    attached. Raises UsageError for anything but one SELECT.
     """
     home = home.pin()
     con = connect(home)
@@ -56,7 +68,4 @@ def select(home: Home, text: str) -> duckdb.DuckDBPyConnection:
     con.execute(f"SET allowed_directories = [{listed}]")
     con.execute("SET enable_external_access = false")
     con.execute("SET lock_configuration = true")
-    try:
-        return con.execute(text)
-    except duckdb.Error as error:
-        raise UsageError(f"the query fails: {error}") from error
+    return con
