@@ -14,6 +14,9 @@ from pipelines.evaluate import evaluate, kind_of
 from warehouse.errors import CheckFailed
 from warehouse.home import Home
 
+RAW = "inputs"
+"""Where a build's lineage, and so a record, has the digests of its raw tables."""
+
 
 @dataclass(frozen=True)
 class Link:
@@ -78,10 +81,13 @@ def _links(home: Home, run: str, record: Mapping[str, Any]) -> Iterator[Link]:
     task = read_task(home, linked["task"])
     yield _same("spec", task.spec.digest, linked["spec"])
     yield _same("published spec", task.spec.published_digest, linked["published spec"])
-    yield from _nested("", task.inputs, linked["inputs"])
+    yield from _nested("", _without_raw(task.inputs), _without_raw(linked["inputs"]))
+    yield from _raw_tables(home, task.inputs.get(RAW, {}), linked["inputs"].get(RAW, {}))
     yield _same("task view", task.fingerprint, linked["view"])
     changed = ", ".join(task.stale)
-    yield Link("build", not changed, f"rules that changed since: {changed}", "a build of the present rules")
+    yield Link(
+        "build", not changed, f"changed since: {changed}", "a build of the present rules and raw tables"
+    )
     part, first = linked["part"], linked.get("first")
     rows = kind_of(task).rows(task.instances, part, first)
     yield _same("labels", runs.labels_digest(task, rows), linked["labels"])
@@ -98,6 +104,23 @@ def _links(home: Home, run: str, record: Mapping[str, Any]) -> Iterator[Link]:
     scored = json.loads(runs.dump(evaluate(task, rows, scores, part, n=n, first=first).score))
     differ = next(_different(scored, stored), None)
     yield Link("metrics", True) if differ is None else Link("metrics", False, *differ)
+
+
+def _without_raw(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in inputs.items() if name != RAW}
+
+
+def _raw_tables(home: Home, built: Mapping[str, str], linked: Mapping[str, str]) -> Iterator[Link]:
+    """A link for each raw table that the record names: what the build read, and the files as they lie there.
+
+    A table that is not loaded any more breaks nothing: a home may keep the build alone.
+    """
+    from warehouse.task import raw_digests
+
+    present = raw_digests(home, linked)
+    for name, known in linked.items():
+        found = [digest for digest in (built.get(name), present.get(name)) if digest not in (None, known)]
+        yield _same(name, found[0] if found else known, known)
 
 
 def _same(name: str, found: Any, expected: Any) -> Link:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from warehouse.digests import files_digest
 from warehouse.errors import HomeError, RegistryError
 from warehouse.home import Home
 from warehouse.manifest import read_manifest, stale
@@ -24,8 +29,8 @@ class TaskData:
 
     ``instances``: one row an instance, every column of the view but the classes'. ``targets``: (n, k) float64,
     NaN = unknown, columns in the order of ``classes``. ``fingerprint`` is the task view's rule fingerprint,
-    ``inputs`` what its manifest entry says of views, maps and splits. ``stale`` names rule files that changed
-    since the build.
+    ``inputs`` what its manifest entry says of views, maps, splits and raw tables. ``stale`` names rule files and
+    raw tables that changed since the build.
     """
 
     spec: Spec
@@ -59,12 +64,16 @@ def is_task(text: str) -> bool:
 
 
 def read_task(home: Home, task: str) -> TaskData:
-    """Read a built task. Raises UsageError for an unknown task, HomeError when it is not built."""
+    """Read a built task.
+
+    Raises UsageError for an unknown task, HomeError when it is not built or is no longer what was built.
+    """
     import polars as pl
 
+    home = home.pin()
     spec = find_spec(task)
     entry, path = task_file(home, spec)
-    frame = pl.read_parquet(path)
+    frame = pl.read_parquet(io.BytesIO(_as_built(Path(path), entry["sha256"])))
     missing = [name for name in (*CONTRACT, *spec.classes) if name not in frame.columns]
     if missing:
         raise RegistryError(
@@ -78,5 +87,39 @@ def read_task(home: Home, task: str) -> TaskData:
         classes=spec.classes,
         fingerprint=entry["rule"],
         inputs=entry["lineage"],
-        stale=tuple(stale(home, spec.view)),
+        stale=(*stale(home, spec.view), *_loaded_since(home, entry["lineage"].get("inputs", {}))),
     )
+
+
+def raw_digests(home: Home, names: Iterable[str]) -> dict[str, str]:
+    """The digests of raw tables from their files as they lie there; a table that is not loaded is left out."""
+    from warehouse.database import inputs
+
+    present = inputs(home)
+    return {name: files_digest(present[name].files) for name in names if name in present}
+
+
+def _as_built(path: Path, digest: str) -> bytes:
+    """A built file's content. HomeError when it is not the one that `materialize` wrote."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise HomeError(
+            f"{path}: cannot be read ({error.strerror}); expected what `materialize` wrote", "run materialize"
+        ) from error
+    found = hashlib.sha256(content).hexdigest()
+    if found != digest:
+        raise HomeError(
+            f"{path}: changed since it was built: found sha256 {found[:12]}…, expected {digest[:12]}…, as the "
+            "manifest says",
+            "run materialize: it builds the file again from the loaded data",
+        )
+    return content
+
+
+def _loaded_since(home: Home, built_from: Mapping[str, str]) -> list[str]:
+    """The raw tables that are loaded, and not those that a view was built from."""
+    from warehouse.database import inputs
+
+    present = inputs(home) if built_from else {}
+    return [name for name, known in built_from.items() if name in present and present[name].digest != known]

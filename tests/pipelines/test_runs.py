@@ -236,7 +236,7 @@ def test_a_missing_or_broken_file(built, home, run, name):
         ({"fingerprint": "e" * 64}, "task view: found eeee"),
         ({"inputs": {"views": {"toy.segment_v0": "f" * 64}}}, "views toy.segment_v0: found ffff"),
         ({"inputs": {"views": {"toy.segment_v0": "a" * 64}, "maps": {}}}, "maps colour: found None"),
-        ({"stale": ("toy.segment_v0",)}, "build: found rules that changed since: toy.segment_v0"),
+        ({"stale": ("toy.segment_v0",)}, "build: found changed since: toy.segment_v0"),
     ],
 )
 def test_a_changed_build(built, home, run, task, change, broken):
