@@ -84,8 +84,6 @@ class DxViews:
         """Record → its classes by the label view."""
         found = self.rows(f"SELECT record_id, {', '.join(COLUMNS)} FROM lydus.record_label_v0")
         return {
-            record: {
-                name for name, is_given in zip(COLUMNS.values(), flags, strict=True) if is_given
-            }
+            record: {name for name, is_given in zip(COLUMNS.values(), flags, strict=True) if is_given}
             for record, *flags in found
         }

@@ -14,7 +14,28 @@
 --   overlap     begins inside an earlier phrase and ends beyond it
 --   no_infarct  old, acute or new without an infarct before it ("acute pulmonary embolism" is no infarct)
 
-WITH candidates AS (
+WITH words AS (
+    SELECT
+        statement_id
+        , place
+        , word
+        , tail || ' ' AS tail
+    FROM lydus.dx_word_v0
+)
+
+, phrases AS (
+    SELECT
+        phrase
+        , phrase || ' ' AS spelled
+        , first_word
+        , words
+        , kind
+        , codes
+        , hedge_source
+    FROM lydus.dx_phrase_v0
+)
+
+, candidates AS (
     SELECT
         word.statement_id
         , word.place
@@ -24,9 +45,8 @@ WITH candidates AS (
         , phrase.codes
         , phrase.hedge_source
         , row_number() OVER (PARTITION BY word.statement_id, word.place ORDER BY phrase.words DESC) AS choice
-    FROM lydus.dx_word_v0 AS word
-    INNER JOIN lydus.dx_phrase_v0 AS phrase
-        ON word.word = phrase.first_word AND starts_with(word.tail || ' ', phrase.phrase || ' ')
+    FROM words AS word
+    INNER JOIN phrases AS phrase ON word.word = phrase.first_word AND starts_with(word.tail, phrase.spelled)
 )
 
 , longest AS (

@@ -18,12 +18,40 @@ PHRASES = [row["phrase"] for row in map_rows("dx_phrase")]
 STATED = [row["phrase"] for row in map_rows("dx_phrase") if row["kind"] in dx.STATED]
 HEDGES = [row["phrase"] for row in map_rows("dx_hedge")]
 WHOLE = [row["text"] for row in map_rows("lydus_whole_line")]
-VERBS = [row["pattern"].replace("%", " x ") for row in map_rows("lydus_line_pattern") if row["kind"] != "section"]
+VERBS = [
+    row["pattern"].replace("%", " x ") for row in map_rows("lydus_line_pattern") if row["kind"] != "section"
+]
 OPENS = ["When compared with ECG of 01-APR-2015 09:30,", "WHEN COMPARED WITH ECG OF 1-apr-15"]
-GLUE = ["with", "or", "-or-", ";", "?", "&", "and", ",", ", plus", "/", "(", ")", "***", ".", "no", "xyzzy", "evidnt"]
-AGES = [", old", ", possibly acute", ", acute", "(cited on or before 14-FEB-2011)", ", age undetermined", ", new"]
+GLUE = [
+    "with",
+    "or",
+    "-or-",
+    ";",
+    "?",
+    "&",
+    "and",
+    ",",
+    ", plus",
+    "/",
+    "(",
+    ")",
+    "***",
+    ".",
+    "no",
+    "xyzzy",
+    "evidnt",
+]
+AGES = [
+    ", old",
+    ", possibly acute",
+    ", acute",
+    "(cited on or before 14-FEB-2011)",
+    ", age undetermined",
+    ", new",
+]
 SPELLED = ["A-V block", "1st degree A-V block", "first degree A-V block", "non-specific T wave abnormality",
-    "Premature ventricular contractions", "anterior infarction", "lateral ischaemia", "intra-ventricular block"]  # fmt: skip
+    "Premature ventricular contractions", "anterior infarction", "lateral ischaemia",
+    "intra-ventricular block"]  # fmt: skip
 STAMPS = ["", " 14-FEB-2011", " 2011-02-14 09:30", " 03/04/2012 9:05 pm"]
 
 piece = st.one_of(
@@ -36,7 +64,9 @@ piece = st.one_of(
     st.sampled_from(SPELLED),
     st.text("abcdefgst -*/.,()'", max_size=8),
 )
-spelling = st.sampled_from([str, str.upper, str.title, lambda text: text.replace(" ", "  "), lambda text: f" {text}."])
+spelling = st.sampled_from(
+    [str, str.upper, str.title, lambda text: text.replace(" ", "  "), lambda text: f" {text}."]
+)
 
 
 @st.composite

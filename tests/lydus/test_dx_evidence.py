@@ -18,7 +18,13 @@ def records(n: int = 600) -> dict[str, list[str]]:
     """Records of one to six lines, of all templates: hedged, compared, listed, unknown words among them."""
     rng = np.random.default_rng(3)
     kinds = [text.replace("DATE", "14-FEB-2011") for text in templates()]
-    kinds += ["Possible Atrial fibrillation", "** ** ACUTE MI ** **", "Sinus rhythm, normal ECG", "xyzzy LVH", "."]
+    kinds += [
+        "Possible Atrial fibrillation",
+        "** ** ACUTE MI ** **",
+        "Sinus rhythm, normal ECG",
+        "xyzzy LVH",
+        ".",
+    ]
     return {
         f"r{number:04d}": [kinds[place] for place in rng.choice(len(kinds), rng.integers(1, 7))]
         for number in range(n)
@@ -53,8 +59,17 @@ def labels(views: DxViews, table: str) -> set[tuple[str, str]]:
 def test_the_set_says_something(views):
     found = {name for _, name in labels(views, "label")}
     assert found == set(NAMES)
-    reasons = {reason for (reason,) in views.rows("SELECT DISTINCT reason FROM evidence WHERE reason IS NOT NULL")}
-    assert {"hedged_seed", "serial_comparison", "acute_mi", "either_or", "not_listed", "part_of_line"} <= reasons
+    reasons = {
+        reason for (reason,) in views.rows("SELECT DISTINCT reason FROM evidence WHERE reason IS NOT NULL")
+    }
+    assert {
+        "hedged_seed",
+        "serial_comparison",
+        "acute_mi",
+        "either_or",
+        "not_listed",
+        "part_of_line",
+    } <= reasons
     assert any("serial_comparison + " in reason for reason in reasons)
 
 
@@ -122,7 +137,10 @@ def test_acute_mi_does_not_need_an_infarct_and_a_hedge_does_not_take_it():
         .fill(
             {
                 "listed": ["ST elevation, probably due to early repolarization"],
-                "hedged": ["Possible anterior infarct", "ST ELEVATION, CONSIDER LATERAL INJURY OR ACUTE INFARCT."],
+                "hedged": [
+                    "Possible anterior infarct",
+                    "ST ELEVATION, CONSIDER LATERAL INJURY OR ACUTE INFARCT.",
+                ],
                 "beside_old": ["** ** ACUTE MI / STEMI ** **", "Inferior infarct, old"],
                 "compared": ["When compared with ECG of 1-JAN-2010", "** ** ACUTE MI / STEMI ** **"],
                 "begins": ["ST elevation, consider early repolarization"],

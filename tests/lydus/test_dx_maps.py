@@ -154,7 +154,9 @@ def test_every_finding_of_a_phrase_alone_is_found_and_definite():
             continue
         line = dx.parse(row["phrase"])
         assert sorted(finding.code for finding in line.findings) == sorted(map(int, row["codes"].split()))
-        assert {bool(finding.reasons) for finding in line.findings} <= {row["kind"] == "hedged"}, row["phrase"]
+        assert {bool(finding.reasons) for finding in line.findings} <= {row["kind"] == "hedged"}, row[
+            "phrase"
+        ]
         assert line.unmapped == ()
 
 
@@ -191,7 +193,9 @@ def test_the_12sl_table_is_mapped(shared: Path, capsys):
     left = views.rows("SELECT wording, words FROM lydus.unmapped_line_v0 ORDER BY wording")
     share = 1 - len(left) / len(texts)
     with capsys.disabled():
-        print(f"\n12SL table: {len(texts) - len(left)} of {len(texts)} texts mapped ({share:.1%}); left {left}")
+        print(
+            f"\n12SL table: {len(texts) - len(left)} of {len(texts)} texts mapped ({share:.1%}); left {left}"
+        )
     assert share >= GOAL
     assert left == [(", possibly acute", "acute")]
 

@@ -66,7 +66,7 @@ def test_acute_mi(ours, published):
     listed = [row for row in map_rows("lydus_whole_line") if row["kind"] == "acute_mi"]
     assert [int(row["statement_no"]) for row in listed] == rule["statements"]
     for row in listed[:3]:
-        assert f"{row['statement_no']} \"{row['text']}\"" in text
+        assert f'{row["statement_no"]} "{row["text"]}"' in text
     regions = re.search(r"963-967 \"ST elevation, consider <([^>]*)>", text)[1].split(", ")
     assert [row["text"] for row in listed[3:]] == [
         f"ST elevation, consider {region} injury or acute infarct" for region in regions
@@ -104,10 +104,15 @@ def test_agreement_and_stated_numbers(ours, published):
     limits = " ".join(published["limitations"])
     named = re.search(r"\(([\d,]+) and ([\d,]+) records against ([\d,]+) and ([\d,]+)\)", limits)
     dx, column = stated["dx_records"], stated["column_records"]
-    assert [dx["PAC"], dx["PVC"], column["APC"], column["VPC"]] == [numbers(text)[0] for text in named.groups()]
+    assert [dx["PAC"], dx["PVC"], column["APC"], column["VPC"]] == [
+        numbers(text)[0] for text in named.groups()
+    ]
     classes = deviation(published, "Classes")
     injury = stated["injury_statements_test"]
-    assert f"{injury['records']} records carry injury statements, {injury['without_mi_class']} of them" in classes
+    assert (
+        f"{injury['records']} records carry injury statements, {injury['without_mi_class']} of them"
+        in classes
+    )
     assert f"{stated['sttc_without_ptbxl_finding_test']} of the 683 STTC positives" in classes
     early = stated["early_repolarization_line"]
     assert f"({early['test']} test and {early['train']} training records)" in acute
@@ -174,7 +179,10 @@ def test_images(ours, published):
         assert f"{name} = {formula}" in theirs["leads"]
     assert f"{mine['leads']['hz']} Hz, about {mine['leads']['uv_per_count']} uV per count" in theirs["leads"]
     render = mine["render"]
-    assert f'sha256("{render["seed_prefix"]}:" + instance_id) as a 31-bit integer' in theirs["render"]["per_record"]
+    assert (
+        f'sha256("{render["seed_prefix"]}:" + instance_id) as a 31-bit integer'
+        in theirs["render"]["per_record"]
+    )
     assert theirs["render"]["per_record"].startswith(f"seed = {render['seed']}")
     gain = render["wfdb_gain"]
     assert f"{gain['uv_per_count']} uV per count" in theirs["render"]["wfdb_gain"]
@@ -245,7 +253,9 @@ def test_acronyms_of_the_acute_list_are_those_of_the_table(shared: Path):
 
     reference = shared / "data" / "reference" / "12slv23ToSNOMED.csv"
     with reference.open(encoding="utf-8-sig") as file:
-        table = {row["StatementNumber"]: row["Acronym"] for row in csv.DictReader(file) if row["StatementNumber"]}
+        table = {
+            row["StatementNumber"]: row["Acronym"] for row in csv.DictReader(file) if row["StatementNumber"]
+        }
     for row in map_rows("ptbxl_acute_statement"):
         assert table.get(row["statement_no"], "") == row["acronym"]
 

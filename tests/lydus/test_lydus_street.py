@@ -40,7 +40,9 @@ def test_raw_tables_have_the_columns_of_the_cases(con):
 
 
 def test_labels_are_the_oracles(con):
-    records: dict[str, list[str]] = {record: [] for (record,) in rows(con, "SELECT record_id FROM raw_lydus.record")}
+    records: dict[str, list[str]] = {
+        record: [] for (record,) in rows(con, "SELECT record_id FROM raw_lydus.record")
+    }
     for record, text in rows(
         con,
         "SELECT record_id, text FROM raw_lydus.dx_line INNER JOIN raw_lydus.dx_text USING (text_id) "
@@ -74,7 +76,8 @@ def test_reports_agree_with_the_task(con):
         used[part, "scored"] += scored
         used.update((part, name) for name, given in zip(COLUMNS.values(), flags, strict=True) if given)
     counts = {
-        (part, name): count for part, name, count in rows(con, "SELECT part, class, records FROM lydus.class_count_v0")
+        (part, name): count
+        for part, name, count in rows(con, "SELECT part, class, records FROM lydus.class_count_v0")
     }
     assert {key: count for key, count in counts.items() if key[1] != "groups"} == {
         key: count for key, count in used.items() if count
@@ -90,7 +93,10 @@ def test_a_record_with_two_reasons_counts_once_first_and_twice_any(con):
     both = rows(con, "SELECT record_id FROM lydus.exclusion_v0 GROUP BY record_id HAVING count(*) > 1")
     assert both
     (first,), (excluded,) = (
-        rows(con, "SELECT sum(first_records) FROM lydus.attrition_v0 WHERE reason IN ('no_analysis', 'flat_signal')"),
+        rows(
+            con,
+            "SELECT sum(first_records) FROM lydus.attrition_v0 WHERE reason IN ('no_analysis', 'flat_signal')",
+        ),
         rows(con, "SELECT count(DISTINCT record_id) FROM lydus.exclusion_v0"),
     )
     assert first == excluded
@@ -131,3 +137,18 @@ def test_most_lines_are_mapped_and_the_rest_is_told(con, capsys):
     with capsys.disabled():
         print(f"\nsynthetic release: {lines - left:,} of {lines:,} lines mapped ({1 - left / lines:.1%})")
     assert left / lines <= 0.05
+
+
+def test_one_thread_and_two_threads_build_identical_bytes(lydus_home: Home, tmp_path):
+    import shutil
+
+    from warehouse.materialize import materialize
+
+    found = []
+    for threads in (1, 2):
+        home = Home(tmp_path / str(threads))
+        shutil.copytree(lydus_home.raw, home.raw, symlinks=True)
+        build = materialize(home, threads=threads)
+        found.append({name: entry["sha256"] for name, entry in build.manifest["views"].items()})
+    assert "task.lydus_ecg_image_v0" in found[0]
+    assert found[0] == found[1]

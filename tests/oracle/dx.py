@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ STATED = ("finding", "infarct", "hedged")
 _DAY = r"(?:[0-9]{1,4}[-/.][0-9a-z]{1,9}[-/.][0-9]{2,4}|[0-9]{1,2} [a-z]{3,9} [0-9]{4})"
 _CLOCK = r"(?:[ ,t]+[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[ap]m)?)?"
 _STAMP = re.compile(_DAY + _CLOCK)
-_ALONE = str.maketrans(dict.fromkeys(",.:()[]{}*/\\+=<>|-\"", " ") | dict.fromkeys("'`´’‘"))
+_ALONE = str.maketrans(dict.fromkeys(',.:()[]{}*/\\+=<>|-"', " ") | dict.fromkeys("'`´’‘"))
 _BREAKS = str.maketrans("\t\n\r", "   ")
 _SPELLING = (
     (r" first ", " 1st "),
@@ -112,11 +112,13 @@ def undated(text: str) -> str:
     return " ".join(filter(None, text.translate(_BREAKS).split(" ")))
 
 
-@lru_cache(maxsize=None)
+@cache
 def parse(wording: str) -> Line:
     """A line without its dates, as :func:`undated` gives it."""
     key = re.sub(r"[^0-9a-z*/]", "", wording)
-    said = wording.replace("-or-", " either_or ").replace("&", " and ").replace(";", " ; ").replace("?", " ? ")
+    said = (
+        wording.replace("-or-", " either_or ").replace("&", " and ").replace(";", " ; ").replace("?", " ? ")
+    )
     said = f" {' '.join(said.translate(_ALONE).split())} "
     for old, new in _SPELLING:
         said = said.replace(old, new)
@@ -219,7 +221,7 @@ def classes(lines: Sequence[str]) -> set[str]:
     return found
 
 
-@lru_cache(maxsize=None)
+@cache
 def definite_classes(line: Line) -> frozenset[str]:
     """The classes of a line's codes that are stated outright."""
     known = _class_of()

@@ -89,7 +89,9 @@ def test_a_label_hangs_on_its_evidence(con):
 
     text = Catalog.read()["ptbxl.record_label_v0"].sql
     for keep, kept in (("accepted", True), ("NOT accepted", False)):
-        con.execute(f"CREATE OR REPLACE TEMP TABLE shown AS SELECT * FROM ptbxl.class_evidence_v0 WHERE {keep}")
+        con.execute(
+            f"CREATE OR REPLACE TEMP TABLE shown AS SELECT * FROM ptbxl.class_evidence_v0 WHERE {keep}"
+        )
         changed = con.execute(text.replace("ptbxl.class_evidence_v0", "shown")).fetchall()
         given = con.execute(text).fetchall()
         assert (sorted(changed) == sorted(given)) is kept
