@@ -10,6 +10,7 @@ import duckdb
 import pytest
 
 from warehouse.home import Home
+from warehouse.load.report import read_report
 from warehouse.query import connect
 
 
@@ -341,6 +342,15 @@ def test_unpaired_markers(con):
     at_the_begin = """SELECT list(case_id ORDER BY case_id) FROM vitaldb.quality_interval_v0
         WHERE pairing = 'sequence' AND assumed = 'from_s'"""
     assert value(con, at_the_begin) == NUMBERS_OFF_BY_ONE
+
+
+def test_the_report_counts_markers_by_number_and_by_turns(real_home):
+    """17 cases are the facts sheet's; 4 more only do not alternate."""
+    odd = {entry["what"]: entry for entry in read_report(real_home, "vitaldb-arrhythmia")["oddities"]}
+    by_number, by_turns = (odd[what] for what in odd if "quality markers" in what)
+    assert sorted(by_number["where"]) == sorted(START_WITHOUT_END + NUMBERS_OFF_BY_ONE)
+    assert (by_number["count"], by_turns["count"]) == (17, 21)
+    assert set(by_number["where"]) < set(by_turns["where"])
 
 
 def test_the_files_flag_equals_the_pairing_by_number(con):

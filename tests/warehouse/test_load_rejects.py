@@ -167,6 +167,13 @@ def replaced(column: int, value: str, row: int = 5):
         (0, "nan", "time 'nan'"),
         (0, "inf", "time 'inf'"),
         (0, "-3", "time '-3'"),
+        (0, "1e10", "time '1e10'; expected a number of seconds from 0 to 10000000"),
+        (0, "1e20", "time '1e20'"),
+        (0, "1_2.0", "time '1_2.0'"),
+        (0, "٢.0", "time '٢.0'"),
+        (0, "12\r.5", "a carriage return that ends no line"),
+        (4, "Start99999999999999", "bad_signal_quality_label 'Start99999999999999'"),
+        (4, "Start٢", "bad_signal_quality_label 'Start٢'"),
         (0, "0.5", "rows in the order of time"),
         (1, "Q", "beat type 'Q'"),
         (2, "Bigeminy", "rhythm 'Bigeminy'"),
@@ -183,6 +190,101 @@ def test_a_bad_field_is_named_with_its_row(loaded, release, tmp_path, column, va
     edit(path, replaced(column, value))
     error = rejected(loaded, source, f"{path.name}, row 5: found", words)
     assert len(error.problems) == 1
+
+
+def test_the_next_step_speaks_of_a_new_rhythm_only_where_one_was_unknown(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    path = annotation_file(source)
+    good = path.read_bytes()
+    edit(path, replaced(3, "yes"))
+    assert rejected(loaded, source).next_step == "copy the files again, whole, or mend the rows"
+    path.write_bytes(good[: len(good) // 2])
+    assert "rhythm" not in rejected(loaded, source).next_step
+    path.write_bytes(good)
+    edit(path, replaced(2, "Bigeminy"))
+    step = rejected(loaded, source).next_step
+    assert step == "a new rhythm name belongs into registry/maps/vitaldb_rhythm.csv"
+
+
+def test_lines_that_end_in_a_carriage_return_alone(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    path = annotation_file(source)
+    good = path.read_bytes()
+    path.write_bytes(good.replace(b"\n", b"\r"))
+    error = rejected(loaded, source, f"{path.name}, row 1: found a carriage return that ends no line")
+    assert len(str(error)) < 500
+    path.write_bytes(good.replace(b"\n", b"\r").replace(b"\r", b"\n", 3))
+    rejected(loaded, source, f"{path.name}, row 4: found a carriage return")
+
+
+def test_tables_whose_lines_end_in_a_carriage_return_alone_are_read_or_named(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    for path in (source / "metadata.csv", source / "clinical_data.csv"):
+        path.write_bytes(path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r"))
+    load(loaded, source)
+    assert read_report(loaded, DATASET)["tables"]["metadata"]["rows"] == 12
+    assert read_report(loaded, DATASET)["tables"]["clinical"]["rows"] > 0
+
+
+def test_an_annotation_file_that_cannot_be_read(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    path = annotation_file(source)
+    path.unlink()
+    path.symlink_to(tmp_path / "nowhere.csv")
+    rejected(loaded, source, f"{path.name}: found a file that cannot be read (No such file")
+
+
+@pytest.mark.parametrize("number", ["99999999999", "2147483648"])
+def test_a_case_number_that_is_too_large(loaded, release, tmp_path, number):
+    source = copy_of(release, tmp_path)
+    path = annotation_file(source)
+    shutil.copy(path, path.with_name(f"Annotation_file_{number}.csv"))
+    rejected(loaded, source, f"found case {number}; expected a whole number from 0 to 2147483647")
+
+
+def test_a_case_number_in_other_digits(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    path = annotation_file(source)
+    path.rename(path.with_name("Annotation_file_٢.csv"))
+    rejected(loaded, source, "Annotation_file_٢.csv: found no case number")
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "text", "words"),
+    [
+        ("metadata.csv", 0, "99999999999", "case_id '99999999999'; expected a whole number"),
+        ("metadata.csv", 0, "1_2", "case_id '1_2'"),
+        ("metadata.csv", 3, "1e300", "analyzed_duration_sec '1e300'; expected a number of seconds"),
+        ("metadata.csv", 4, "9" * 5000, "total_beats '9999"),
+        ("clinical_data.csv", 0, "99999999999999", "caseid '99999999999999'; expected a whole number"),
+        ("clinical_data.csv", 1, "99999999999999", "subjectid '99999999999999'"),
+        ("clinical_data.csv", 1, "٢", "subjectid '٢'"),
+    ],
+)
+def test_numbers_of_the_tables_that_are_none_or_too_large(
+    loaded, release, tmp_path, table, column, text, words
+):
+    source = copy_of(release, tmp_path)
+    edit(source / table, replaced(column, text, row=2))
+    rejected(loaded, source, f"{table}, row 2: found {words}")
+
+
+@pytest.mark.parametrize(
+    ("table", "name"), [("metadata.csv", "total_beats"), ("clinical_data.csv", "subjectid")]
+)
+def test_a_column_twice(loaded, release, tmp_path, table, name):
+    source = copy_of(release, tmp_path)
+    edit(
+        source / table,
+        lambda lines: [f"{lines[0]},{name}", *(f"{line},7" for line in lines[1:] if line)],
+    )
+    rejected(loaded, source, f"{table}, row 1: found column {name} more than once; expected each column once")
+
+
+def test_a_ragged_row_of_a_table(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    edit(source / "metadata.csv", lambda lines: [*lines[:3], lines[3].rsplit(",", 2)[0], *lines[4:]])
+    rejected(loaded, source, "metadata.csv, row 4: found", "as in the header")
 
 
 def test_another_case_in_the_caseid_column(loaded, release, tmp_path):
@@ -309,6 +411,46 @@ def test_subjects_in_metadata_are_taken(release, tmp_path):
     home = Home(tmp_path / "data")
     report = load(home, source)
     assert "subjects: metadata.csv (12 cases)" in report.notes
+
+
+def quality_markers(home: Home) -> dict[str, list[int]]:
+    return {
+        odd["what"]: odd["where"]
+        for odd in read_report(home, DATASET)["oddities"]
+        if "quality" in odd["what"]
+    }
+
+
+def test_markers_are_counted_by_number_and_by_turns(loaded, release, tmp_path):
+    """A begin inside a bad stretch puts the numbers off by one; Start2 before Start1 only breaks the turns."""
+    source = copy_of(release, tmp_path)
+    files = [
+        path
+        for path in sorted((source / "annotations").glob("*.csv"))
+        if "bad_signal_quality,bad_signal_quality_label" in path.read_text(encoding="utf-8-sig")
+    ][:3]
+    cases = []
+    for path, labels in zip(
+        files, [("End1", "Start1"), ("Start1", "Start2", "End1", "End2"), ("Start1", "End1")], strict=True
+    ):
+
+        def mark(lines: list[str], labels=labels) -> list[str]:
+            bare = [
+                line if n == 0 or not line else line.rsplit(",", 1)[0] + "," for n, line in enumerate(lines)
+            ]
+            return [
+                bare[0],
+                *(line + label for line, label in zip(bare[1:], labels, strict=False)),
+                *bare[1 + len(labels) :],
+            ]
+
+        edit(path, mark)
+        cases.append(int(path.stem.rsplit("_", 1)[1]))
+    load(loaded, source)
+    number, turns = quality_markers(loaded).items()
+    assert "a number of the quality markers lacks" in number[0]
+    assert "do not alternate" in turns[0]
+    assert [set(cases) & set(number[1]), set(cases) & set(turns[1])] == [{cases[0]}, set(cases[:2])]
 
 
 def test_loading_again_gives_the_same_bytes(loaded, release):

@@ -8,9 +8,7 @@ say where.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import math
 import re
 from dataclasses import dataclass
@@ -23,9 +21,10 @@ import pyarrow.csv as pa_csv
 
 from warehouse.errors import InputError, Problem
 from warehouse.load.columns import from_numbers, texts, to_numbers
+from warehouse.load.fields import LATEST_S, SECONDS_IN_RANGE, quoted, seconds
 from warehouse.maps import map_column
 
-NAME = re.compile(r"Annotation_file_(\d+)\.csv")
+NAME = re.compile(r"Annotation_file_([0-9]+)\.csv")
 BOM = b"\xef\xbb\xbf"
 
 LAYOUTS = {
@@ -58,7 +57,10 @@ _CONVERT = pa_csv.ConvertOptions(
     true_values=list(TRUE),
     false_values=list(FALSE),
 )
-_MARKER = re.compile(r"(Start|End)\d+")
+_MARKER = re.compile(r"(Start|End)[0-9]{1,9}")
+
+_RHYTHM = "rhythm "
+_LONE_CR = ("a carriage return that ends no line", "lines that end in LF or CR LF")
 
 
 @dataclass(frozen=True)
@@ -97,28 +99,44 @@ def read_annotations(paths: dict[int, Path]) -> tuple[list[AnnotationFile], pa.T
         except pa.ArrowInvalid as error:
             kept, why = False, str(error)
         if not kept:
-            problems = _walk_all(files) or [Problem("annotation files", why, "rows as their headers say")]
+            problems = _walk_all(files) or _said_by_arrow(files, why)
     if problems:
         broken = len({problem.where for problem in problems})
         raise InputError(
             f"{broken} of {len(paths)} annotation files rejected, nothing loaded",
             problems,
-            "mend or re-copy the files; a new rhythm name belongs into registry/maps/vitaldb_rhythm.csv",
+            _next_step(problems),
         )
     return files, table.drop_columns(["caseid"])
 
 
+def _next_step(problems: list[Problem]) -> str:
+    unknown = [problem for problem in problems if problem.found.startswith(_RHYTHM)]
+    steps = []
+    if len(unknown) < len(problems):
+        steps.append("copy the files again, whole, or mend the rows")
+    if unknown:
+        steps.append("a new rhythm name belongs into registry/maps/vitaldb_rhythm.csv")
+    return "; ".join(steps)
+
+
 def _open(path: Path, case_id: int) -> AnnotationFile | list[Problem]:
-    data = path.read_bytes()
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        return [Problem(path.name, f"a file that cannot be read ({error.strerror})", "a readable file")]
     text = data.removeprefix(BOM)
     try:
         text.decode("utf-8")
-        header = tuple(text.split(b"\n", 1)[0].rstrip(b"\r").decode("ascii").split(","))
+        line = text.split(b"\n", 1)[0].removesuffix(b"\r")
+        if b"\r" in line:
+            return [Problem(path.name, *_LONE_CR, 1)]
+        header = tuple(line.decode("ascii").split(","))
     except UnicodeDecodeError:
         return _encoding_problems(path.name, text)
     if header not in LAYOUTS:
         expected = " or ".join(",".join(known) for known in LAYOUTS)
-        return [Problem(path.name, f"header {','.join(header)!r}", expected, 1)]
+        return [Problem(path.name, f"header {quoted(','.join(header))}", expected, 1)]
     rows = text.count(b"\n") - text.endswith(b"\n")
     digest = hashlib.sha256(data).hexdigest()
     return AnnotationFile(case_id, path.name, digest, len(data), header, len(text) < len(data), text, rows)
@@ -169,7 +187,7 @@ def _keeps_contract(table: pa.Table) -> bool:
     named = table.select(["case_id", "caseid"]).filter(pc.is_valid(table["caseid"]))
     pairs = zip(named["case_id"].to_pylist(), named["caseid"].to_pylist(), strict=True)
     return (
-        bool(np.isfinite(times).all() and (times >= 0).all() and (step[same] >= 0).all())
+        bool((times >= 0).all() and (times <= LATEST_S).all() and (step[same] >= 0).all())
         and _all_in(table["rhythm_label"], map_column("vitaldb_rhythm", "spelling"))
         and _all_in(table["beat_type"], map_column("vitaldb_beat", "beat_type"))
         and all(
@@ -206,14 +224,35 @@ def _walk_all(files: list[AnnotationFile]) -> list[Problem]:
     return [problem for file in files for problem in _walk(file.name, file.case_id, file.text)]
 
 
+def _said_by_arrow(files: list[AnnotationFile], said: str) -> list[Problem]:
+    """What Arrow refuses though the walk found nothing, file by file, with the row where Arrow names it."""
+    problems = []
+    for file in files:
+        try:
+            if not _keeps_contract(_stack([file])):
+                problems.append(
+                    Problem(file.name, "a row that breaks the contract", "rows as its header says")
+                )
+        except pa.ArrowInvalid as error:
+            row = re.search(r"Row #(\d+)", str(error))
+            problems.append(
+                Problem(file.name, str(error), "rows as its header says", int(row[1]) + 1 if row else None)
+            )
+    return problems or [Problem("annotation files", said, "rows as their headers say")]
+
+
 def _walk(name: str, case_id: int, text: bytes) -> list[Problem]:
     """Say row by row what :func:`_keeps_contract` only knows of all of them."""
-    lines = io.StringIO(text.decode("utf-8"), newline="")
-    reader = csv.reader(lines, quoting=csv.QUOTE_NONE)
-    header = next(reader)
+    lines = text.decode("utf-8").removesuffix("\n").split("\n")
+    header = lines[0].removesuffix("\r").split(",")
     problems: list[Problem] = []
     before = -math.inf
-    for number, fields in enumerate(reader, start=2):
+    for number, line in enumerate(lines[1:], start=2):
+        line = line.removesuffix("\r")
+        if "\r" in line:
+            problems.append(Problem(name, *_LONE_CR, number))
+            continue
+        fields = line.split(",")
         if len(fields) != len(header):
             problems.append(Problem(name, f"{len(fields)} fields", f"{len(header)}", number))
             continue
@@ -222,7 +261,7 @@ def _walk(name: str, case_id: int, text: bytes) -> list[Problem]:
         if fault is not None:
             problems.append(Problem(name, *fault, number))
         else:
-            before = float(row["time_second"])
+            before = seconds(row["time_second"])
     if before == -math.inf and not problems:
         problems.append(Problem(name, "no rows", "at least one annotation row"))
     return problems
@@ -231,23 +270,23 @@ def _walk(name: str, case_id: int, text: bytes) -> list[Problem]:
 def _fault(row: dict[str, str], case_id: int, before: float) -> tuple[str, str] | None:
     """What is wrong with a row: (found, expected)."""
     rhythms, beats = map_column("vitaldb_rhythm", "spelling"), map_column("vitaldb_beat", "beat_type")
-    try:
-        time = float(row["time_second"])
-    except ValueError:
-        return f"time {row['time_second']!r}", "a number of seconds"
-    if not math.isfinite(time) or time < 0:
-        return f"time {row['time_second']!r}", "a finite number of seconds, not negative"
+    time = seconds(row["time_second"])
+    if time is None:
+        return f"time {quoted(row['time_second'])}", SECONDS_IN_RANGE
     if time < before:
         return f"time {time!r} after {before!r}", "rows in the order of time"
     if row["rhythm_label"] not in ("", *rhythms):
-        return f"rhythm {row['rhythm_label']!r}", f"one of {', '.join(rhythms)}, or empty"
+        return f"{_RHYTHM}{quoted(row['rhythm_label'])}", f"one of {', '.join(rhythms)}, or empty"
     if row["beat_type"] not in ("", *beats):
-        return f"beat type {row['beat_type']!r}", f"one of {', '.join(beats)}, or empty"
+        return f"beat type {quoted(row['beat_type'])}", f"one of {', '.join(beats)}, or empty"
     if row["bad_signal_quality"] not in TRUE + FALSE:
-        return f"bad_signal_quality {row['bad_signal_quality']!r}", "True or False"
+        return f"bad_signal_quality {quoted(row['bad_signal_quality'])}", "True or False"
     marker = row.get("bad_signal_quality_label", "")
     if marker and not _MARKER.fullmatch(marker):
-        return f"bad_signal_quality_label {marker!r}", "Start or End with a number, or empty"
+        return (
+            f"bad_signal_quality_label {quoted(marker)}",
+            "Start or End with a number of at most 9 digits, or empty",
+        )
     if row.get("caseid", "") not in ("", *_case_spellings(case_id)):
-        return f"caseid {row['caseid']!r}", f"{case_id}, as the file's name says, or empty"
+        return f"caseid {quoted(row['caseid'])}", f"{case_id}, as the file's name says, or empty"
     return None

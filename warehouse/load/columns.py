@@ -47,7 +47,7 @@ def texts(values: Iterable[str]) -> pa.Array:
 
 def from_texts(values: Sequence[str | None]) -> pa.Array:
     """An Arrow array of texts that may hold anything, line feeds too; None and an empty text are NULL."""
-    encoded = [value.encode() if value else b"" for value in values]
+    encoded = [value.encode(errors="backslashreplace") if value else b"" for value in values]
     lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     if offsets[-1] > np.iinfo(np.int32).max:
@@ -108,10 +108,13 @@ def _bitmap(flags: np.ndarray) -> pa.Buffer:
 
 
 def from_rows(rows: Iterable[Sequence[object]], schema: pa.Schema) -> pa.Table:
-    """A table of plain values; None is NULL, an empty text is NULL too."""
+    """A table of plain values; None is NULL, an empty text is NULL too.
+
+    What is no text, as in the name of a file that is not UTF-8, is written as ``\\udcff``.
+    """
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
-    data = text.getvalue().encode()
+    data = text.getvalue().encode(errors="backslashreplace")
     if not data:
         return pa_csv.read_csv(
             pa.py_buffer((",".join(schema.names) + "\n").encode()),

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
 from warehouse.errors import InputError, Problem
 from warehouse.load.columns import from_rows
+from warehouse.load.fields import SECONDS_IN_RANGE, WHOLE_IN_RANGE, quoted, seconds, whole
 
 METADATA = pa.schema(
     [
@@ -40,95 +41,125 @@ CLINICAL = pa.schema(
 )
 
 
-def read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line number and fields of a CSV with a header. Raises InputError on another encoding or a ragged row."""
+def read_rows(path: Path, required: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Line number and fields of a CSV with a header.
+
+    Raises InputError on another encoding, a ragged row, a column that is twice there or, of ``required``, not.
+    """
+    reader = csv.reader(io.StringIO(_text_of(path), newline=""))
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path.name}: rejected",
-            [Problem(path.name, f"a byte that is not UTF-8 ({error.reason})", "UTF-8 text")],
-            "save the table as UTF-8 and load again",
-        ) from None
-    reader = csv.DictReader(io.StringIO(text, newline=""))
-    for row in reader:
-        if None in row or None in row.values():
-            raise InputError(
-                f"{path.name}: rejected",
-                [
+        names = next(reader, [])
+        _check_header(path, names, required)
+        for row in reader:
+            if row and len(row) != len(names):
+                raise _rejected(
+                    path,
                     Problem(
-                        path.name, "another number of fields than the header's", "as many", reader.line_num
-                    )
-                ],
-                "the file looks half copied or edited: copy it again",
-            )
-        yield reader.line_num, row
+                        path.name, f"{len(row)} fields", f"{len(names)}, as in the header", reader.line_num
+                    ),
+                    "the file looks half copied or edited: copy it again",
+                )
+            if row:
+                yield reader.line_num, dict(zip(names, row, strict=True))
+    except csv.Error as error:
+        raise _rejected(
+            path,
+            Problem(path.name, str(error), "a table of text", reader.line_num),
+            "the file looks half copied or edited: copy it again",
+        ) from None
 
 
 def header_of(path: Path) -> tuple[str, ...]:
-    """The column names, empty for a file that is no UTF-8 text."""
-    with path.open("rb") as file:
-        first = file.readline(1 << 16)
+    """The column names, empty for a file that is no UTF-8 text or cannot be read."""
     try:
-        return tuple(next(csv.reader([first.decode("utf-8-sig").strip()]), ()))
-    except UnicodeDecodeError:
+        with path.open("rb") as file:
+            first = file.readline(1 << 16).decode("utf-8-sig")
+        return tuple(next(csv.reader(io.StringIO(first.strip(), newline="")), ()))
+    except (OSError, UnicodeDecodeError, csv.Error):
         return ()
 
 
 def read_metadata(path: Path) -> pa.Table:
     """metadata.csv after METADATA: columns by name, others ignored (release 1.0.0 joins the clinical table)."""
     names = [field.name for field in METADATA if field.name not in ("source_file", "row_no")]
-    _require(path, names)
-    rows, problems = [], []
-    for number, row in read_rows(path):
-        try:
-            case_id, total = int(row["case_id"]), int(row["total_beats"])
-            times = [float(row[name]) for name in names[1:4]]
-            if not all(map(math.isfinite, times)):
-                raise ValueError("a time that is not finite")
-        except ValueError as error:
-            problems.append(
-                Problem(path.name, str(error), "whole case_id and total_beats, times in s", number)
-            )
-            continue
-        rows.append([case_id, *times, total, row["rhythm_classes"], path.name, number])
-    return _table(rows, METADATA, path, problems)
+    kinds = [(name, _KINDS.get(str(METADATA.field(name).type))) for name in names]
+    return _table(path, METADATA, names, kinds)
 
 
 def read_clinical(path: Path, case_column: str = "caseid") -> pa.Table:
     """VitalDB's clinical table after CLINICAL: case and ``subjectid`` are required, the rest is kept where present."""
-    names = header_of(path)
-    _require(path, [case_column, "subjectid"])
-    rows, problems = [], []
-    for number, row in read_rows(path):
-        try:
-            case_id, subject = int(row[case_column]), int(row["subjectid"])
-        except ValueError as error:
-            problems.append(Problem(path.name, str(error), f"whole {case_column} and subjectid", number))
-            continue
-        described = [row[name] or None if name in names else None for name in DESCRIPTIONS]
-        rows.append([case_id, subject, *described, path.name, number])
-    return _table(rows, CLINICAL, path, problems)
+    required = [case_column, "subjectid"]
+    kinds = [*((name, _KINDS["int32"]) for name in required), *((name, None) for name in DESCRIPTIONS)]
+    return _table(path, CLINICAL, required, kinds)
 
 
-def _require(path: Path, names: list[str]) -> None:
-    present = header_of(path)
-    missing = [name for name in names if name not in present]
-    if missing:
-        raise InputError(
-            f"{path.name}: rejected",
-            [Problem(path.name, f"columns {', '.join(present[:12])}", f"also {', '.join(missing)}", 1)],
-        )
+_KINDS = {"int32": (whole, WHOLE_IN_RANGE), "double": (seconds, SECONDS_IN_RANGE)}
+"""Type of a column → how its fields are read, and what is expected of them."""
 
 
-def _table(rows: list[list], schema: pa.Schema, path: Path, problems: list[Problem]) -> pa.Table:
+def _table(
+    path: Path,
+    schema: pa.Schema,
+    required: Sequence[str],
+    kinds: Sequence[tuple[str, tuple[Callable, str] | None]],
+) -> pa.Table:
+    """A row a case, in the order of the cases. ``kinds``: the columns of the file in the order of ``schema``."""
+    rows: list[list] = []
+    problems: list[Problem] = []
     seen: dict[int, int] = {}
-    for row in rows:
-        if row[0] in seen:
-            problems.append(Problem(path.name, f"case {row[0]} again", f"once (row {seen[row[0]]})", row[-1]))
-        seen.setdefault(row[0], row[-1])
+    for number, fields in read_rows(path, required):
+        values: list = []
+        for name, kind in kinds:
+            text = fields.get(name, "")
+            value = kind[0](text) if kind else text or None
+            if kind and value is None:
+                problems.append(Problem(path.name, f"{name} {quoted(text)}", kind[1], number))
+            values.append(value)
+        case_id = values[0]
+        if case_id is not None and seen.setdefault(case_id, number) != number:
+            problems.append(
+                Problem(path.name, f"case {case_id} again", f"once (row {seen[case_id]})", number)
+            )
+        rows.append([*values, path.name, number])
     if problems:
-        raise InputError(
-            f"{path.name}: {len(problems)} rows rejected", problems, "mend the rows and load again"
-        )
+        count = len({problem.row for problem in problems})
+        raise InputError(f"{path.name}: {count} rows rejected", problems, "mend the rows and load again")
     return from_rows(sorted(rows, key=lambda row: row[0]), schema)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise _rejected(
+            path,
+            Problem(path.name, f"a file that cannot be read ({error.strerror})", "a readable file"),
+            "check the file or the link",
+        ) from None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        row = data.count(b"\n", 0, error.start) + 1
+        raise _rejected(
+            path,
+            Problem(path.name, f"byte 0x{data[error.start]:02x}, which is not UTF-8", "UTF-8 text", row),
+            "save the table as UTF-8 and load again",
+        ) from None
+
+
+def _check_header(path: Path, names: Sequence[str], required: Sequence[str]) -> None:
+    doubled = [name for name, count in Counter(names).items() if name and count > 1]
+    if doubled:
+        raise _rejected(
+            path,
+            Problem(path.name, f"column {', '.join(doubled)} more than once", "each column once", 1),
+            "remove or rename one of them: which of the two is meant cannot be told",
+        )
+    missing = [name for name in required if name not in names]
+    if missing:
+        columns = ", ".join(names[:12]) or "none"
+        raise _rejected(path, Problem(path.name, f"columns {columns}", f"also {', '.join(missing)}", 1))
+
+
+def _rejected(path: Path, problem: Problem, next_step: str | None = None) -> InputError:
+    return InputError(f"{path.name}: rejected, nothing loaded", [problem], next_step)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 
 import numpy as np
 import pyarrow as pa
@@ -55,12 +56,19 @@ def note_oddities(files: list[AnnotationFile], annotation: pa.Table, report: Loa
         np.unique(case[1:][tied]).tolist(),
         "kept, in the order of the file",
     )
-    unpaired = _unpaired_markers(annotation, begin=markers[0])
+    by_number, by_turns = _marker_faults(annotation, begin=markers[0])
+    handled = "the row's own flag decides; both pairings stand in vitaldb.quality_interval_v0"
     report.odd(
-        "case with unpaired markers of bad signal quality",
-        len(unpaired),
-        unpaired,
-        "the row's own flag decides; both pairings stand in vitaldb.quality_interval_v0",
+        "case in which a number of the quality markers lacks its begin or its end, or ends before it begins",
+        len(by_number),
+        by_number,
+        handled,
+    )
+    report.odd(
+        "case in which begin and end of the quality markers do not alternate, first to last",
+        len(by_turns),
+        by_turns,
+        handled,
     )
 
 
@@ -69,18 +77,20 @@ def _tally(column: pa.ChunkedArray) -> Counter:
     return Counter({entry["values"]: entry["counts"] for entry in pc.value_counts(column).to_pylist()})
 
 
-def _unpaired_markers(annotation: pa.Table, begin: str) -> list[int]:
-    """Cases in which the markers do not alternate between ``begin`` and its end."""
+def _marker_faults(annotation: pa.Table, begin: str) -> tuple[list[int], list[int]]:
+    """Cases whose markers do not pair by their numbers, and cases whose markers do not go begin, end, begin, end."""
     rows = annotation.select(["case_id", "bad_signal_quality_label"]).filter(
         pc.is_valid(annotation["bad_signal_quality_label"])
     )
-    open_since: dict[int, bool] = {}
-    odd = set()
+    turns: defaultdict[int, list[bool]] = defaultdict(list)
+    numbered: defaultdict[tuple[int, int], list[bool]] = defaultdict(list)
     for case_id, label in zip(
         rows["case_id"].to_pylist(), rows["bad_signal_quality_label"].to_pylist(), strict=True
     ):
         begins = label.startswith(begin)
-        if begins == open_since.get(case_id, False):
-            odd.add(case_id)
-        open_since[case_id] = begins
-    return sorted(odd | {case_id for case_id, is_open in open_since.items() if is_open})
+        turns[case_id].append(begins)
+        numbered[case_id, int(re.sub(r"\D", "", label))].append(begins)
+    return (
+        sorted({case_id for (case_id, _), found in numbered.items() if found != [True, False]}),
+        sorted(case_id for case_id, found in turns.items() if found != [True, False] * (len(found) // 2)),
+    )

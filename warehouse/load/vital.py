@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from warehouse.errors import InputError, Problem, UsageError
+from warehouse.load.folder import files_below
 from warehouse.load.peaks import detect_peaks, detector_name
 from warehouse.load.signal_facts import Runs, find_runs
 from warehouse.load.vital_tables import SignalWriter
@@ -95,8 +96,8 @@ def find_signal_files(folder: Path) -> dict[int, Path]:
     if not folder.is_dir():
         raise UsageError(f"{folder}: found no folder; expected one with <caseid>.vital files")
     found: dict[int, list[Path]] = {}
-    for path in sorted(folder.rglob("*.vital")):
-        if path.stem.isascii() and path.stem.isdigit():
+    for path in files_below(folder):
+        if path.suffix == ".vital" and path.stem.isascii() and path.stem.isdigit():
             found.setdefault(int(path.stem), []).append(path)
     problems = [
         Problem(

@@ -7,6 +7,7 @@ stays in the raw tables as it is, and stands in ``_load.json`` with the view tha
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,8 @@ from warehouse.load import metadata_csv, raw
 from warehouse.load.annotation_csv import NAME, AnnotationFile, read_annotations
 from warehouse.load.cards import card_of
 from warehouse.load.columns import from_rows, to_numbers
+from warehouse.load.fields import WHOLE_IN_RANGE, whole
+from warehouse.load.folder import files_below
 from warehouse.load.oddities import note_oddities
 from warehouse.load.report import LoadReport, write_report
 from warehouse.load.vitaldb_signals import download_signals, write_signals
@@ -42,8 +45,8 @@ def load(
     ``subjects``: a CSV with ``caseid`` and ``subjectid``; by default the one found beside the annotations, else
     the columns of metadata.csv. ``signals``: a folder of ``<caseid>.vital``; ``download`` fetches into it (into
     ``downloads/`` of the home when none is named) from ``base_url`` (the data-set card's). Without either, signals
-    that were loaded before stay. Raises InputError with every file and row that is wrong; the home then keeps
-    what it has.
+    of the load before stay where it was of the same release. Raises InputError with every file and row that is
+    wrong; the home then keeps what it has.
     A case whose signal is broken is a problem in the report and costs only its signal.
     """
     if not source.is_dir():
@@ -51,13 +54,19 @@ def load(
             f"{source}: found {'a file' if source.exists() else 'nothing'}; expected the folder of a release",
             "pass the folder that holds metadata.csv and the Annotation_file_<case>.csv files",
         )
+    if base_url is not None and not download:
+        raise UsageError(
+            f"found --base-url {base_url} without --download; expected both or neither",
+            "add --download, or leave --base-url out",
+        )
     report = LoadReport(DATASET, card_of(DATASET)["schema"])
-    paths = _annotation_paths(source)
-    metadata_path = _metadata_path(source)
+    present = files_below(source)
+    paths = _annotation_paths(source, present)
+    metadata_path = _metadata_path(source, present)
     metadata = metadata_csv.read_metadata(metadata_path)
     files, annotation = read_annotations(paths)
     _match(files, annotation, metadata)
-    clinical = _subjects(source, subjects, metadata_path, list(paths), report)
+    clinical = _subjects(source, present, subjects, metadata_path, list(paths), report)
     report.release = _release(files)
     report.sources = [
         {
@@ -86,18 +95,23 @@ def load(
     return report
 
 
-def _annotation_paths(source: Path) -> dict[int, Path]:
+def _annotation_paths(source: Path, present: Sequence[Path]) -> dict[int, Path]:
     """Case id → file, in the order of the ids."""
     found: dict[int, Path] = {}
     problems = []
-    for path in sorted(source.rglob("Annotation_file_*.csv")):
+    for path in present:
+        if not path.match("Annotation_file_*.csv"):
+            continue
         match = NAME.fullmatch(path.name)
         if match is None:
             problems.append(
                 Problem(str(path.relative_to(source)), "no case number", "Annotation_file_<case>.csv")
             )
             continue
-        case_id = int(match[1])
+        case_id = whole(match[1])
+        if case_id is None:
+            problems.append(Problem(str(path.relative_to(source)), f"case {match[1]}", WHOLE_IN_RANGE))
+            continue
         if case_id in found:
             problems.append(
                 Problem(
@@ -114,8 +128,8 @@ def _annotation_paths(source: Path) -> dict[int, Path]:
     return dict(sorted(found.items()))
 
 
-def _metadata_path(source: Path) -> Path:
-    found = sorted(source.rglob("metadata.csv"))
+def _metadata_path(source: Path, present: Sequence[Path]) -> Path:
+    found = [path for path in present if path.name == "metadata.csv"]
     if len(found) != 1:
         names = ", ".join(str(path.relative_to(source)) for path in found) or "none"
         raise InputError(
@@ -160,14 +174,20 @@ def _match(files: list[AnnotationFile], annotation: pa.Table, metadata: pa.Table
 
 
 def _subjects(
-    source: Path, given: Path | None, metadata_path: Path, cases: list[int], report: LoadReport
+    source: Path,
+    present: Sequence[Path],
+    given: Path | None,
+    metadata_path: Path,
+    cases: list[int],
+    report: LoadReport,
 ) -> pa.Table:
     if given is not None and not given.is_file():
         raise UsageError(f"{given}: found no file; expected a CSV with caseid and subjectid")
     beside = [
         path
-        for path in sorted(source.rglob("*.csv"))
-        if not path.name.startswith("Annotation_file_")
+        for path in present
+        if path.suffix == ".csv"
+        and not path.name.startswith("Annotation_file_")
         and {"caseid", "subjectid"} <= set(metadata_csv.header_of(path))
     ]
     if given is not None:
