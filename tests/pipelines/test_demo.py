@@ -12,6 +12,7 @@ from pipelines import demo
 from pipelines.demo import run_demo
 from warehouse.errors import CheckFailed, UsageError
 from warehouse.home import Home, generation
+from warehouse.load.report import LoadReport, write_report
 from warehouse.project import project_root
 
 VERBS = ["load", "materialize", "counts", "audit", "baseline", "baseline", "score", "score", "leaderboard"]
@@ -104,7 +105,7 @@ def test_a_shorter_demo_leaves_no_case_of_a_longer_one(tmp_path: Path, written: 
 def test_another_release_is_not_loaded_over(tmp_path: Path, written: list[Path]) -> None:
     home = Home(tmp_path)
     with generation(home.raw / "vitaldb-arrhythmia") as folder:
-        (folder / "_load.json").write_text('{"dataset": "vitaldb-arrhythmia", "tables": {}}')
+        write_report(folder, LoadReport("vitaldb-arrhythmia", "vitaldb"))
     runner = Runner()
     with pytest.raises(UsageError, match="found a loaded vitaldb-arrhythmia; expected a home without one"):
         runner.walk(home)

@@ -20,6 +20,7 @@ from pipelines.leaderboard import leaderboard, render_leaderboard
 from pipelines.score import render_score, score_submission
 from pipelines.verify import verify_run
 from warehouse.errors import CheckFailed, InputError, RegistryError, UsageError
+from warehouse.load.report import LoadReport, write_report
 from warehouse.spec import find_spec
 
 TASK = "toy-images@0"
@@ -458,7 +459,7 @@ def test_specs_that_cannot_be_followed(built, home, file):
 def test_notes_say_which_split_was_loaded_and_what_was_not_checked(built, home, file, task):
     (home.raw / "fruit").mkdir(parents=True)
     release = {"split": "not the published split: drawn with seed 4, by record"}
-    (home.raw / "fruit" / "_load.json").write_text(json.dumps({"release": release}))
+    write_report(home.raw / "fruit", LoadReport("fruit", "fruit", release))
     flat = pl.when(pl.col("instance_id") == "d1").then(pl.lit("not checked")).otherwise(pl.lit("not flat"))
     built.change(instances=task.instances.with_columns(flat=flat, stem=pl.lit("not checked")))
     built.change_spec(dataset="fruit", split={"name": "lydus", "seed": 7})

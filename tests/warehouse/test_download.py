@@ -256,7 +256,75 @@ def test_nobody_listens(tmp_path, monkeypatch):
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
         report = download_cases([1], tmp_path, base_url=url, retries=1)
-    assert report.problems[0].found == "a broken connection (ConnectionError), after 2 attempts"
+    assert report.problems[0].found == "no connection (Connection refused), after 2 attempts"
+
+
+def refused() -> str:
+    """The URL of a port where nobody listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{free.getsockname()[1]}"
+
+
+def test_a_dead_server_is_not_asked_for_every_case(tmp_path, monkeypatch):
+    tried = Counter()
+    attempt = download._Case._attempt
+
+    def counted(case):
+        tried[case.case_id] += 1
+        attempt(case)
+
+    monkeypatch.setattr(download, "BACKOFF_S", 0.001)
+    monkeypatch.setattr(download._Case, "_attempt", counted)
+    url = refused()
+    report = download_cases(range(1, 401), tmp_path, base_url=url, workers=2)
+    assert report.stopped == "no connection (Connection refused)"
+    assert sum(tried.values()) <= 2 * (download.UNANSWERED_RETRIES + 1)
+    assert len(report.problems) == 400
+    assert report.problems[-1].found == f"not fetched, for nothing comes from {url} ({report.stopped})"
+    assert report.problems[-1].expected == f"a .vital file at {url}/400.vital"
+
+
+def test_what_is_there_counts_though_the_server_is_dead(tmp_path, monkeypatch):
+    monkeypatch.setattr(download, "BACKOFF_S", 0.001)
+    (tmp_path / "9.vital").write_bytes(WHOLE)
+    report = download_cases(range(1, 10), tmp_path, base_url=refused(), workers=1)
+    assert (report.present, len(report.problems)) == ([9], 8)
+
+
+def test_a_server_that_dies_on_the_way_gets_all_retries_once(server, tmp_path, monkeypatch):
+    tried = Counter()
+    attempt = download._Case._attempt
+
+    def dies(case):
+        tried[case.case_id] += 1
+        if case.case_id > 2:
+            case.url = f"{gone}/{case.case_id}.vital"
+        attempt(case)
+
+    gone = refused()
+    monkeypatch.setattr(download._Case, "_attempt", dies)
+    report = download_cases(range(1, 30), tmp_path, base_url=server.url, workers=1, retries=4)
+    assert report.fetched == [1, 2]
+    assert tried == {1: 1, 2: 1, 3: 5}
+    assert report.stopped == "no connection (Connection refused)"
+
+
+def test_a_server_that_has_nothing_is_left_after_a_few_cases(server, tmp_path):
+    for case_id in range(1, 31):
+        plan(server, case_id, "404")
+    report = download_cases(range(1, 31), tmp_path, base_url=server.url, workers=1)
+    assert report.stopped == "HTTP 404"
+    assert len(report.problems) == 30
+    assert len(server.seen) <= download.HOPELESS + 1
+
+
+def test_a_server_that_lacks_the_first_cases_is_followed_where_one_is_there(server, tmp_path):
+    (tmp_path / "30.vital").write_bytes(WHOLE)
+    for case_id in range(1, 10):
+        plan(server, case_id, "404")
+    report = download_cases(range(1, 31), tmp_path, base_url=server.url, workers=1)
+    assert (len(report.problems), len(report.fetched), report.stopped) == (9, 20, None)
 
 
 def test_stopping_leaves_parts_that_the_next_call_finishes(server, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import zipfile
 
 import numpy as np
@@ -160,6 +161,21 @@ def test_without_signals_the_tables_are_empty_and_the_report_says_so(tmp_path, s
     report = lydus.load(home, source)
     assert table_of(home, "signal") == table_of(home, "signal_fact") == []
     assert "signals: none loaded; flat records are not known" in report.notes
+    assert not any("dropped" in note for note in report.notes)
+
+
+def test_a_load_without_signals_says_that_it_drops_those_of_the_load_before(tmp_path, source):
+    home = Home(tmp_path / "data")
+    for place, each in enumerate(IDS):
+        write_wfdb(source / "wfdb", each, VALS[place], LEADS)
+    lydus.load(home, source)
+    shutil.rmtree(source / "wfdb")
+    report = lydus.load(home, source)
+    assert table_of(home, "signal") == []
+    assert any(
+        "signals: those of the load before (3 records) are dropped, for this source has none" in note
+        for note in report.notes
+    )
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,10 @@ BACKOFF_S = 0.5
 """The first pause; each further one is twice as long, up to :data:`LONGEST_PAUSE_S`, less up to a half by chance."""
 LONGEST_PAUSE_S = 60
 CHUNK = 1 << 16
+UNANSWERED_RETRIES = 3
+"""Further attempts at a server that has never answered anybody."""
+HOPELESS = 5
+"""So many cases that end without a byte, and none with one, and nothing more is tried."""
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers that may be others in a minute; any other error is final."""
 
@@ -33,6 +37,8 @@ class DownloadReport:
     fetched: list[int] = field(default_factory=list)
     present: list[int] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    stopped: str | None = None
+    """Why the rest was not tried: what was found of the last case that was."""
 
 
 class _Stopped(Exception):
@@ -51,6 +57,23 @@ class _Broken(Exception):
         super().__init__(what)
 
 
+class _Unreached(_Broken):
+    """An attempt that found no server."""
+
+
+@dataclass
+class _Line:
+    """What the cases know together. ``signs`` counts answers and pieces that came: whether the server lives."""
+
+    stop: threading.Event = field(default_factory=threading.Event)
+    signs: int = 0
+    given_up: str | None = None
+
+    def give_up(self, cause: str) -> None:
+        self.given_up = self.given_up or cause
+        self.stop.set()
+
+
 def download_cases(
     case_ids: Iterable[int],
     folder: Path,
@@ -63,35 +86,55 @@ def download_cases(
     """Fetch ``<base_url>/<caseid>.vital`` into ``folder``; a file that is there and whole is left alone.
 
     ``retries`` counts attempts in a row that bring not one byte more; a line that drops every megabyte is
-    followed to the end. A case that fails stands in the report and the rest goes on. ``progress`` is called with
-    1 after each case. Raises UsageError for a URL that is none, and what the file system raises (a full disk
-    fails every case alike). After Ctrl-C the parts stay for the next call.
+    followed to the end. A case that fails stands in the report and the rest goes on, unless nothing comes at all:
+    no connection in all the attempts of a case, to a server that gave no sign to any other meanwhile (few attempts
+    where it never gave one), or :data:`HOPELESS` cases without a byte. Then the rest is not tried. ``progress`` is
+    called with 1 after each case. Raises UsageError for a URL that is none, and what the file system raises (a
+    full disk fails every case alike). After Ctrl-C the parts stay for the next call.
     """
     if not base_url.startswith(("http://", "https://")):
         raise UsageError(f"found base URL {base_url!r}; expected one that begins with http:// or https://")
     folder.mkdir(parents=True, exist_ok=True)
     report = DownloadReport()
-    stop = threading.Event()
+    line = _Line()
     local = threading.local()
+    wanted = list(dict.fromkeys(case_ids))
+    targets = {case_id: folder / f"{case_id}.vital" for case_id in wanted}
 
     def fetch(case_id: int) -> str | Problem:
         url = f"{base_url.rstrip('/')}/{case_id}.vital"
         if not hasattr(local, "session"):
             local.session = _session()
-        return _Case(case_id, url, folder / f"{case_id}.vital", local.session, stop).fetch(retries)
+        case = _Case(case_id, url, targets[case_id], local.session, line)
+        try:
+            return case.fetch(retries)
+        except _Stopped:
+            if line.given_up is None:
+                raise
+            return case.problem(f"not fetched, for nothing comes from {base_url} ({line.given_up})")
+
+    def is_hopeless(outcomes: dict[int, str | Problem]) -> bool:
+        return (
+            len(outcomes) >= HOPELESS
+            and all(isinstance(outcome, Problem) for outcome in outcomes.values())
+            and not any(path.exists() or _part_of(path).exists() for path in targets.values())
+        )
 
     with ThreadPoolExecutor(workers, thread_name_prefix="download") as pool:
-        waiting = {pool.submit(fetch, case_id): case_id for case_id in dict.fromkeys(case_ids)}
+        waiting = {pool.submit(fetch, case_id): case_id for case_id in wanted}
         try:
             outcomes = {}
             for future in as_completed(waiting):
-                outcomes[waiting[future]] = future.result()
+                outcomes[waiting[future]] = outcome = future.result()
+                if line.given_up is None and len(outcomes) < len(wanted) and is_hopeless(outcomes):
+                    line.give_up(outcome.found)
                 if progress is not None:
                     progress(1)
         except BaseException:
-            stop.set()
+            line.stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
+    report.stopped = line.given_up
     for case_id, outcome in sorted(outcomes.items()):
         if isinstance(outcome, Problem):
             report.problems.append(outcome)
@@ -111,33 +154,41 @@ def _session():
 class _Case:
     """One file on its way."""
 
-    def __init__(self, case_id: int, url: str, target: Path, session, stop: threading.Event) -> None:
+    def __init__(self, case_id: int, url: str, target: Path, session, line: _Line) -> None:
         self.case_id, self.url, self.target = case_id, url, target
-        self.part = target.with_name(f"{target.name}.part")
-        self.session, self.stop = session, stop
+        self.part = _part_of(target)
+        self.session, self.line = session, line
 
     def fetch(self, retries: int) -> str | Problem:
         if self.target.exists() and _is_whole(self.target):
             return "present"
-        failed, furthest = 0, self._size()
+        failed, furthest, signs = 0, self._size(), self.line.signs
         while not (failed == 0 and furthest and _is_whole(self.part)):
+            if self.line.stop.is_set():
+                raise _Stopped
             try:
                 self._attempt()
                 break
             except _Final as error:
-                return self._problem(str(error))
+                return self.problem(str(error))
             except _Broken as error:
                 failed = 1 if self._size() > furthest else failed + 1
                 furthest = max(furthest, self._size())
-                if failed > retries:
-                    return self._problem(f"{error}, after {failed} attempts")
+                signs = self.line.signs if failed == 1 else signs
+                unreached = isinstance(error, _Unreached)
+                if failed > (
+                    retries if self.line.signs or not unreached else min(retries, UNANSWERED_RETRIES)
+                ):
+                    if unreached and self.line.signs == signs:
+                        self.line.give_up(str(error))
+                    return self.problem(f"{error}, after {failed} attempts")
                 pause = min(BACKOFF_S * 2 ** (failed - 1), LONGEST_PAUSE_S) * random.uniform(0.5, 1)
-                if self.stop.wait(max(pause, min(error.pause_s, LONGEST_PAUSE_S))):
+                if self.line.stop.wait(max(pause, min(error.pause_s, LONGEST_PAUSE_S))):
                     raise _Stopped from None
         self.part.replace(self.target)
         return "fetched"
 
-    def _problem(self, found: str) -> Problem:
+    def problem(self, found: str) -> Problem:
         return Problem(f"case {self.case_id}", found, f"a .vital file at {self.url}")
 
     def _size(self) -> int:
@@ -154,17 +205,21 @@ class _Case:
             with self.session.get(
                 self.url, headers=asked, stream=True, timeout=(CONNECT_S, READ_S)
             ) as answer:
+                self.line.signs += 1
                 end = self._check(answer, have)
                 resumed = answer.status_code == 206
                 with self.part.open("ab" if resumed else "wb") as handle:
                     for chunk in answer.raw.stream(CHUNK, decode_content=False):
                         handle.write(chunk)
-                        if self.stop.is_set():
+                        self.line.signs += 1
+                        if self.line.stop.is_set():
                             raise _Stopped
                     handle.flush()
                     os.fsync(handle.fileno())
         except (requests.RequestException, HTTPError) as error:
-            raise _Broken(f"a broken connection ({type(error).__name__})") from None
+            if _was_connected(error):
+                raise _Broken(f"a broken connection ({_cause(error)})") from None
+            raise _Unreached(f"no connection ({_cause(error)})") from None
         size = self._size()
         if end is not None and size != end:
             raise _Broken(f"{size:,} of {end:,} bytes")
@@ -195,6 +250,33 @@ class _Case:
         if total.isdigit():
             return int(total)
         return have + int(length) if length.isdigit() else None
+
+
+def _part_of(target: Path) -> Path:
+    return target.with_name(f"{target.name}.part")
+
+
+def _was_connected(error: Exception) -> bool:
+    """Whether a server took the connection before it broke."""
+    import requests
+    from urllib3.exceptions import HTTPError, ProtocolError
+
+    if isinstance(error, requests.ConnectionError):
+        return bool(error.args) and isinstance(error.args[0], ProtocolError)
+    return isinstance(error, (requests.ReadTimeout, requests.exceptions.ChunkedEncodingError, HTTPError))
+
+
+def _cause(error: BaseException) -> str:
+    """What the operating system says, else the error's name."""
+    import requests
+
+    inner = error.args[0] if error.args else None
+    at = getattr(inner, "reason", inner)
+    while isinstance(at, BaseException):
+        if isinstance(at, OSError) and at.strerror and not isinstance(at, requests.RequestException):
+            return at.strerror
+        at = at.__cause__ or at.__context__
+    return "no answer in time" if isinstance(error, requests.Timeout) else type(error).__name__
 
 
 def _is_whole(path: Path) -> bool:

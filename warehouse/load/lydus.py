@@ -17,7 +17,7 @@ from warehouse.load.cards import card_of
 from warehouse.load.lydus_records import DATASET, Metadata, read_metadata
 from warehouse.load.lydus_source import find_source
 from warehouse.load.lydus_split import Split, draw_sample, draw_split, read_split, split_table
-from warehouse.load.report import LoadReport, write_report
+from warehouse.load.report import LoadReport, report_before, write_report
 from warehouse.load.signal_counts import FACT, SIGNAL
 from warehouse.load.tables_in import file_as_source
 from warehouse.splits import declaration
@@ -68,7 +68,7 @@ def load(
     with home.writer(f"load {DATASET}"), writing(home.path), generation(home.raw / DATASET) as folder:
         _write_labels(folder, metadata, membership, declared, report)
         with bar(len(ids), "signals", progress) if signals else nullcontext() as step:
-            _write_signals(folder, signals, record_ids, report, step)
+            _write_signals(folder, home.raw / DATASET, signals, record_ids, report, step)
         write_report(folder, report)
     return report
 
@@ -82,10 +82,17 @@ def _write_labels(
     raw.write_table(folder, "split", split_table(membership, sampled), report)
 
 
-def _write_signals(folder: Path, signals, record_ids, report: LoadReport, step) -> None:
+def _write_signals(folder: Path, before: Path, signals, record_ids, report: LoadReport, step) -> None:
     if signals is None:
         raw.write_empty_table(folder, "signal", SIGNAL, report)
         raw.write_empty_table(folder, "signal_fact", FACT, report)
+        then = report_before(before)
+        rows = then["tables"].get("signal_fact", {}).get("rows", 0) if then else 0
+        if rows:
+            report.notes.append(
+                f"signals: those of the load before ({rows:,} records) are dropped, for this source has none; "
+                "load the folder that holds both to have them again"
+            )
         report.notes.append("signals: none loaded; flat records are not known")
         return
     from warehouse.load.lydus_signals import load_signals

@@ -6,6 +6,7 @@ Apart from the Parquet writing in :mod:`warehouse.load.raw`, so that a command t
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -66,22 +67,52 @@ class LoadReport:
 
 
 def write_report(folder: Path, report: LoadReport) -> None:
-    (folder / "_load.json").write_text(
-        json.dumps(report.as_json(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
-    )
+    """Write ``_load.json``; a byte of a name that is not UTF-8 is written out, as in ``caf\\udce9``."""
+    text = json.dumps(report.as_json(), indent=1, ensure_ascii=False) + "\n"
+    text = re.sub("[\ud800-\udfff]", lambda found: f"\\\\u{ord(found[0]):04x}", text)
+    (folder / "_load.json").write_text(text, encoding="utf-8")
 
 
 def read_report(home: Home, dataset: str) -> dict | None:
     """The ``_load.json`` of a data set, None when it is not loaded. Raises HomeError when it cannot be read."""
     path = home.raw / dataset / "_load.json"
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return _checked(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         raise HomeError(
-            f"{path}: found {error}; expected what `load` wrote", f"load {dataset} again"
+            f"{path}: found {error}; expected what `load` wrote",
+            f"load {dataset} again, with its signals if it had some",
         ) from error
+
+
+def report_before(folder: Path) -> dict | None:
+    """The ``_load.json`` of the load that a new one follows; None where there is none that can be read.
+
+    Never an error, so that a load can mend what reading refuses.
+    """
+    try:
+        return _checked(json.loads((folder / "_load.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return None
+
+
+_SHAPE = {"dataset": str, "schema": str, "release": dict, "versions": dict, "tables": dict, "notes": list}
+"""What readers rely on."""
+
+
+def _checked(report: object) -> dict:
+    """``report`` when it has all that readers rely on. Raises ValueError when it has not."""
+    if not isinstance(report, dict):
+        raise ValueError("no JSON object")
+    lacking = [name for name, kind in _SHAPE.items() if not isinstance(report.get(name), kind)]
+    if lacking:
+        raise ValueError(f"no {', '.join(lacking)}")
+    for name, entry in report["tables"].items():
+        if not isinstance(entry, dict) or not {"files", "rows", "sha256"} <= entry.keys():
+            raise ValueError(f"table {name} without its files, rows and digest")
+    return report
 
 
 def loaded(home: Home) -> dict[str, dict]:
