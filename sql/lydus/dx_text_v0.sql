@@ -26,83 +26,81 @@ WITH dated AS (
     FROM raw_lydus.dx_text
 )
 
-, once AS (
+, once AS MATERIALIZED (
     SELECT
         text_id
         , lines
-        , stamp <> '' AS is_dated
         , CASE WHEN stamp = '' THEN wording ELSE replace(wording, stamp, '') END AS wording
     FROM dated
 )
 
-, dated_again AS (
+-- The rest is done on few: a second date is rare, and so are runs of blanks.
+, distinct_once AS (
     SELECT
-        text_id
-        , lines
-        , wording
-        , CASE
-            WHEN is_dated
-                THEN regexp_extract(
-                    wording
-                    , '([0-9]{1,4}[-/.][0-9a-z]{1,9}[-/.][0-9]{2,4}|[0-9]{1,2} [a-z]{3,9} [0-9]{4})'
-                    || '([ ,t]+[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?( ?[ap]m)?)?'
-                )
-            ELSE ''
-        END AS stamp
+        wording
+        , min(text_id) AS first_id
+        , CAST(sum(lines) AS BIGINT) AS lines
+        , regexp_extract(
+            wording
+            , '([0-9]{1,4}[-/.][0-9a-z]{1,9}[-/.][0-9]{2,4}|[0-9]{1,2} [a-z]{3,9} [0-9]{4})'
+            || '([ ,t]+[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?( ?[ap]m)?)?'
+        ) AS stamp
     FROM once
+    GROUP BY wording
 )
 
-, twice AS (
+, undated AS (
     SELECT
-        text_id
+        wording
+        , first_id
         , lines
-        , CASE WHEN stamp = '' THEN wording ELSE replace(wording, stamp, '') END AS wording
-    FROM dated_again
+        , translate(
+            CASE WHEN stamp = '' THEN wording ELSE replace(wording, stamp, '') END
+            , chr(9) || chr(10) || chr(13)
+            , '   '
+        ) AS tidy
+    FROM distinct_once
 )
 
--- Few wordings need it: a blank becomes a pair of marks that no line holds; pairs that touch vanish, the others
--- become a blank again.
+-- A blank becomes a pair of marks that no line holds; pairs that touch vanish, the others become a blank again.
 , spaced AS MATERIALIZED (
     SELECT
-        text_id
+        wording
+        , first_id
         , lines
-        , CASE
-            WHEN
-                wording LIKE '%  %'
-                OR wording LIKE ' %'
-                OR wording LIKE '% '
-                OR wording LIKE '%' || chr(9) || '%'
-                OR wording LIKE '%' || chr(10) || '%'
-                OR wording LIKE '%' || chr(13) || '%'
-                THEN trim(
-                    replace(
-                        replace(
-                            replace(translate(wording, chr(9) || chr(10) || chr(13), '   '), ' ', chr(1) || chr(2))
-                            , chr(2) || chr(1)
-                            , ''
-                        )
-                        , chr(1) || chr(2)
-                        , ' '
-                    )
-                )
-            ELSE wording
-        END AS wording
-    FROM twice
+        , trim(
+            replace(
+                replace(replace(tidy, ' ', chr(1) || chr(2)), chr(2) || chr(1), '')
+                , chr(1) || chr(2)
+                , ' '
+            )
+        ) AS tidy
+    FROM undated
 )
 
 , statements AS (
     SELECT
-        wording
-        , min(text_id) AS statement_id
+        tidy
+        , min(first_id) AS statement_id
         , CAST(sum(lines) AS BIGINT) AS lines
     FROM spaced
-    GROUP BY wording
+    GROUP BY tidy
+)
+
+, known AS (
+    SELECT
+        spaced.wording
+        , statements.statement_id
+        , statements.tidy
+        , statements.lines
+    FROM spaced
+    INNER JOIN statements ON spaced.tidy = statements.tidy
 )
 
 SELECT
-    spaced.text_id
-    , statements.statement_id
-    , CASE WHEN spaced.text_id = statements.statement_id THEN spaced.wording END AS wording
-    , CASE WHEN spaced.text_id = statements.statement_id THEN statements.lines ELSE 0 END AS lines
-FROM spaced
-INNER JOIN statements ON spaced.wording = statements.wording
+    once.text_id
+    , known.statement_id
+    , CASE WHEN once.text_id = known.statement_id THEN known.tidy END AS wording
+    , CASE WHEN once.text_id = known.statement_id THEN known.lines ELSE 0 END AS lines
+FROM once
+INNER JOIN known ON once.wording = known.wording
