@@ -9,9 +9,9 @@
 -- The SNOMED CT codes of a statement, a row a finding and code, accepted or with every reason against it. Findings
 -- without a code in the Challenge 2021 tables have no row. A code may have no class.
 --
--- Beside the reasons of lydus.dx_finding: serial_comparison (a verb of comparison stands in the line), remark (the line
--- is a header or a signature). Whether it stands in the comparison section is its record's matter:
--- lydus.class_evidence.
+-- Beside the reasons of lydus.dx_finding: serial_comparison (a verb of comparison stands in the line) and
+-- header_or_signature (the line repeats or names somebody). Whether it stands in the comparison section is its
+-- record's matter: lydus.class_evidence.
 
 WITH codes AS (
     SELECT
@@ -35,7 +35,7 @@ WITH codes AS (
             concat_ws(
                 ' + '
                 , CASE WHEN statement.is_comparison THEN 'serial_comparison' END
-                , CASE WHEN statement.is_remark THEN 'remark' END
+                , CASE WHEN statement.is_remark THEN 'header_or_signature' END
                 , codes.reason
             ), ''
         ) AS reason

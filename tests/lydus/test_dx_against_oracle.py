@@ -128,7 +128,7 @@ def test_the_views_say_what_the_oracle_says(views, drawn):
     )
     for text in {text for record in drawn for text in record}:
         line = dx.parse(dx.undated(text))
-        before = ["serial_comparison"] * line.comparison + ["remark"] * line.remark
+        before = ["serial_comparison"] * line.comparison + ["header_or_signature"] * line.remark
         wanted = [
             (finding.place, finding.phrase, finding.code, " + ".join([*before, *finding.reasons]))
             for finding in sorted(line.findings, key=lambda each: (each.place, each.code))

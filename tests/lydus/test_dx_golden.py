@@ -10,7 +10,7 @@ from dx_views import DxViews
 from oracle import dx
 
 OPENS = "When compared with ECG of 01-APR-2015 09:30,"
-NO_HEDGE = {"serial_comparison", "remark", "negated"}
+NO_HEDGE = {"serial_comparison", "header_or_signature", "negated"}
 
 
 @pytest.fixture(scope="module")
