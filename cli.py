@@ -13,7 +13,7 @@ from typing import TextIO
 
 import click
 
-from warehouse.errors import CheckFailed, LeadhouseError, UsageError
+from warehouse.errors import CheckFailed, HomeError, LeadhouseError, UsageError
 from warehouse.home import Home
 
 LOST = (errno.ENOSPC, errno.EDQUOT, errno.EBADF, errno.EIO)
@@ -264,6 +264,8 @@ def score(task, file, against, part, first, name, home, json) -> None:
 
     result = score_submission(home, task, file, against=against, part=part, name=name, first=first)
     print_json(result) if json else click.echo(render_score(result))
+    if result["not_kept"]:
+        raise HomeError(f"the score above is not kept as a run: {result['not_kept']}")
 
 
 @verb("score-folders", json=True)

@@ -15,9 +15,11 @@ part asked for is predicted, scored or not.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +28,8 @@ import polars as pl
 
 from pipelines.evaluate import kind_of
 from pipelines.kind import counting_rows
+from pipelines.makers import NOTE, remember
 from pipelines.rr import segment_features
-from pipelines.score import MADE_BY
 from warehouse.errors import HomeError, InputError, UsageError
 from warehouse.home import Home, sync, writing
 
@@ -48,13 +50,20 @@ def write_baseline(home: Home, task: str, name: str, part: str = "test", out: Pa
     """Fit baseline `name` and write its predictions as Parquet; returns the file.
 
     `out` is the file to write, ``predictions/<slug>_v<N>/<name>-<part>.parquet`` in the home where None.
-    UsageError for an unknown name or part, HomeError where its input is not loaded, InputError when the
-    train part cannot be fitted.
+    The home keeps the file's digest, so that its name is believed (`pipelines.makers`); a home that cannot be
+    written still gives a file elsewhere. UsageError for an unknown name or part or an unfit `out`, HomeError where
+    its input is not loaded, InputError when the train part cannot be fitted.
     """
     from warehouse.task import read_task
 
     if name not in BASELINES:
         raise UsageError(f"found no baseline {name!r}; expected one of: {', '.join(BASELINES)}")
+    if out is not None and (out.is_dir() or out.suffix.lower() != ".parquet"):
+        found = "a folder" if out.is_dir() else f"the suffix {out.suffix or '(none)'!r}"
+        raise UsageError(
+            f"--out {out}: found {found}; expected the name of a Parquet file",
+            f"pass a name like {name}.parquet",
+        )
     data = read_task(home, task)
     counting_rows(data.instances, part)
     rows = np.flatnonzero((data.instances["part"] == part).fill_null(False).to_numpy())
@@ -62,7 +71,7 @@ def write_baseline(home: Home, task: str, name: str, part: str = "test", out: Pa
     columns = kind_of(data).stored(data.classes, scores)
     frame = pl.DataFrame({"instance_id": data.instances["instance_id"].gather(rows), **columns})
     buffer = io.BytesIO()
-    frame.write_parquet(buffer, statistics=False, metadata={MADE_BY: name})
+    frame.write_parquet(buffer, statistics=False, metadata={NOTE: name})
     path = out or home.path / "predictions" / data.spec.view.removeprefix("task.") / f"{name}-{part}.parquet"
     with writing(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -73,6 +82,8 @@ def write_baseline(home: Home, task: str, name: str, part: str = "test", out: Pa
             draft.replace(path)
         finally:
             draft.unlink(missing_ok=True)
+    with suppress(HomeError) if out is not None else nullcontext():
+        remember(home, name, hashlib.sha256(buffer.getvalue()).hexdigest())
     return path
 
 

@@ -170,9 +170,16 @@ def _scores(cells: pl.Series, keys: pl.Series, faults: Faults) -> np.ndarray:
     values, column = numbers(cells), cells.name
     number = values.is_not_null() & values.is_not_nan()
     expected = f"a number in [0, 1] in column {column}"
-    faults.add(keys.filter(~number), f"rows with no number in {column}, be it empty, NaN or text", expected)
+    faults.add(
+        keys.filter(~number),
+        f"rows with no number in {column}, be it empty, NaN or text",
+        expected,
+        cells.filter(~number),
+    )
     outside = number & ~values.is_between(0, 1).fill_null(True)
-    faults.add(keys.filter(outside), f"rows with a score out of range in {column}", expected)
+    faults.add(
+        keys.filter(outside), f"rows with a score out of range in {column}", expected, cells.filter(outside)
+    )
     return values.to_numpy() + 0.0  # no negative zero: equal scores shall have equal bytes
 
 

@@ -121,6 +121,12 @@ def counting_rows(
     part, or when `first` is no positive number.
     """
     parts = instances["part"].drop_nulls().unique().sort().to_list()
+    if not parts:
+        raise UsageError(
+            "found no instance that is in a part; expected the split to place them",
+            "load the release again with what the split needs: `load … --subjects CSV` (vitaldb) or "
+            "`--split CSV` (lydus), then materialize",
+        )
     if part not in parts:
         raise UsageError(f"found no part {part!r}; expected one of: {', '.join(parts)}")
     if first is not None and first < 1:

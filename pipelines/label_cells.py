@@ -121,10 +121,12 @@ def _status(frame: pl.DataFrame, keys: pl.Series, faults: Faults) -> np.ndarray:
     if STATUS not in frame.columns:
         return np.zeros(frame.height)
     cells = texts(frame[STATUS])
+    unknown = ~cells.is_in(STATUSES).fill_null(False)
     faults.add(
-        keys.filter(~cells.is_in(STATUSES).fill_null(False)),
+        keys.filter(unknown),
         f"rows with an unknown {STATUS}",
         f"one of: {', '.join(STATUSES)}",
+        cells.filter(unknown),
     )
     codes = {status: code(status) for status in STATUSES}
     return cells.replace_strict(codes, default=0.0, return_dtype=pl.Float64).to_numpy()
@@ -136,7 +138,10 @@ def _flags(frame: pl.DataFrame, keys: pl.Series, classes: Sequence[str], faults:
         cells = texts(frame[name]).str.to_lowercase().fill_null("")
         known = cells.is_in([*TRUE, *FALSE])
         faults.add(
-            keys.filter(~known), f"rows with neither true nor false in {name}", "true or false, or 1 or 0"
+            keys.filter(~known),
+            f"rows with neither true nor false in {name}",
+            "true or false, or 1 or 0",
+            frame[name].filter(~known),
         )
         columns.append(cells.is_in(TRUE).to_numpy())
     return np.stack(columns, axis=1).astype(np.float64)

@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines import runs
 from pipelines.evaluate import kind_of
+from pipelines.makers import believed, maker
 from pipelines.metrics import LOWER_IS_BETTER
 from warehouse.errors import CheckFailed
 from warehouse.home import Home
+from warehouse.table import one_line
 
 if TYPE_CHECKING:
     from warehouse.task import TaskData
+
+
+HUGE = 1e300
+"""No metric is that large; a damaged record may hold any number."""
 
 
 def leaderboard(home: Home, task: str, part: str = "test") -> list[dict[str, Any]]:
@@ -21,7 +27,8 @@ def leaderboard(home: Home, task: str, part: str = "test") -> list[dict[str, Any
 
     Runs of the first instances alone are not among them: their numbers do not compare with the others.
     ``stale`` says what has changed since the run was scored (None: nothing): its number was measured on
-    other labels and does not compare with the others.
+    other labels and does not compare with the others. ``made_by`` names a baseline only where this home wrote
+    its file (`pipelines.makers`); ``broken`` says why a record cannot be read.
     """
     from warehouse.task import read_task
 
@@ -29,7 +36,8 @@ def leaderboard(home: Home, task: str, part: str = "test") -> list[dict[str, Any
     present = {
         "spec": data.spec.digest,
         "view": data.fingerprint,
-        "inputs": data.inputs,
+        "inputs": _without_raw(data.inputs),
+        "raw tables": data.inputs.get(runs.RAW),
         "labels": runs.labels_digest(data, kind_of(data).rows(data.instances, part)),
     }
     rows = [_row(home, run, data, part, present) for run in runs.run_names(home)]
@@ -63,20 +71,47 @@ def _row(
         content = (home.runs / run / runs.SCORE).read_bytes()
         if runs.digest(content) != record["files"][runs.SCORE]:
             return line | {"broken": f"{runs.SCORE} is not the one that was recorded"}
-        score = json.loads(content)
-        metric = score["metrics"][primary]
-        changed = [name for name, value in present.items() if linked[name] != value]
-    except (CheckFailed, OSError, KeyError, TypeError, ValueError) as error:
-        return line | {"broken": str(error).splitlines()[0]}
+        measured = _measured(json.loads(content), primary)
+        missing = runs.missing_links(linked)
+        if missing:
+            raise CheckFailed(f"{runs.RUN} has no link {', '.join(missing)}")
+    except (CheckFailed, OSError, ValueError, RecursionError) as error:
+        return line | {"broken": (str(error) or type(error).__name__).splitlines()[0]}
+    then = linked | {"inputs": _without_raw(linked["inputs"]), "raw tables": linked["inputs"].get(runs.RAW)}
+    if then["raw tables"] is None:  # a record from before they were links
+        then["raw tables"] = present["raw tables"]
+    changed = [name for name, value in present.items() if then[name] != value]
     changed += [f"{name} (not materialized yet)" for name in task.stale]
     return line | {
-        **{key: metric[key] for key in ("value", "lo", "hi", "reason")},
-        "rows": score["rows"]["used"],
-        "groups": score["groups"]["n"],
-        "made_by": record["made_by"],
+        **measured,
+        "made_by": believed(home, record["made_by"]),
         "created_at": record["created_at"],
         "stale": f"changed since: {', '.join(changed)}" if changed else None,
     }
+
+
+def _without_raw(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in inputs.items() if name != runs.RAW}
+
+
+def _measured(score: Any, primary: str) -> dict[str, Any]:
+    """What a line shows of a score. ValueError when it is none."""
+    try:
+        metric = score["metrics"][primary]
+        found = {key: metric[key] for key in ("value", "lo", "hi", "reason")}
+        found |= {"rows": score["rows"]["used"], "groups": score["groups"]["n"]}
+    except (KeyError, TypeError, IndexError) as error:
+        raise ValueError(f"{runs.SCORE} is no score with {primary}") from error
+    numbers = [found[key] for key in ("value", "lo", "hi")]
+    whole = [found[key] for key in ("rows", "groups")]
+    if (
+        not all(number is None or (type(number) in (int, float) and abs(number) < HUGE) for number in numbers)
+        or (found["lo"] is None) != (found["hi"] is None)
+        or not all(type(number) is int for number in whole)
+        or not isinstance(found["reason"], str | None)
+    ):
+        raise ValueError(f"{runs.SCORE} holds no numbers")
+    return found
 
 
 def render_leaderboard(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -85,9 +120,7 @@ def render_leaderboard(rows: Sequence[Mapping[str, Any]]) -> str:
         return "no runs yet: `score TASK FILE` keeps one"
     lines = [f"  {rows[0]['metric']:>8}   95 % interval        rows / groups     made by, run, when"]
     for row in rows:
-        who = row["made_by"] or {}
-        name = who.get("baseline") or who.get("file") or "-"
-        told = f"{name}, {row['run']}, {row['created_at'] or '-'}"
+        told = f"{maker(row['made_by'])}, {row['run']}, {row['created_at'] or '-'}"
         if row["broken"] is not None:
             lines.append(f"  {'broken':>8}   {told}: {row['broken']}")
             continue
@@ -97,6 +130,8 @@ def render_leaderboard(rows: Sequence[Mapping[str, Any]]) -> str:
         lines.append(f"  {value:>8}   {limits:<18}   {size:<15}   {told}")
         if row["reason"] is not None:
             lines.append(f"  {'':>8}   undefined: {row['reason']}")
+        if row["made_by"]["remark"] is not None:
+            lines.append(f"  {'':>8}   {row['made_by']['remark']}")
         if row["stale"] is not None:
             lines.append(f"  {'':>8}   stale, does not compare with the others; {row['stale']}")
-    return "\n".join(lines)
+    return "\n".join(map(one_line, lines))

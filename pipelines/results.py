@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pipelines import runs
+from pipelines import makers, runs
 from pipelines.leaderboard import leaderboard
 from pipelines.metrics import LOWER_IS_BETTER
 from warehouse.home import Home
@@ -78,8 +78,7 @@ def read_results(home: Home, spec: Spec, part: str) -> Results:
 
 def maker(line: Mapping[str, Any]) -> str:
     """Who made a leaderboard line's predictions, in words."""
-    made = line["made_by"] or {}
-    return made.get("baseline") or made.get("file") or line["run"]
+    return makers.maker(line["made_by"], otherwise=line["run"])
 
 
 def _note(share: Mapping[str, Any]) -> str:

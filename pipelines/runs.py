@@ -4,13 +4,13 @@
 predictions.parquet  instance_id and the kind's columns, one a class first: the rows that were asked for, in
                      the task's order
 score.json           what `pipelines.evaluate` made of them
-run.json             the links, their hash, who made the predictions, package versions, when
+run.json             the links, their hash, who made the predictions (as their file says), package versions, when
 ===================  ===============================================================================
 
 The links are the task, the part, the spec's digests (ours and the published one), the fingerprint of the
-task view and of what it was built from, the labels that counted, the predictions and the draws; where it
-applies, how many of the first instances were asked for, and how a language model's answers were asked for
-and read. The run's id ends in the first 12 hex digits of their hash, so the same predictions on the same
+task view and of what it was built from (raw tables too), the labels that counted, the predictions and the draws;
+where it applies, how many of the first instances were asked for, and how a language model's answers were
+asked for and read. The run's id ends in the first 12 hex digits of their hash, so the same predictions on the same
 build are the same run.
 A record appears whole or not at all and is never written over.
 """
@@ -26,7 +26,8 @@ import platform
 import re
 import shutil
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,6 +45,27 @@ if TYPE_CHECKING:
 
 PREDICTIONS, SCORE, RUN = FILES = ("predictions.parquet", "score.json", "run.json")
 PACKAGES = ("leadhouse", "numpy", "scikit-learn", "polars", "duckdb")
+
+RAW = "inputs"
+"""Where a build's lineage, and so a record's, has the digests of its raw tables."""
+
+MOST_DRAWS = 1_000_000
+"""Bootstrap replicates of a record that `verify` draws again; a damaged one may ask for any number."""
+
+TEXT = (str, type(None))
+RECORD = {"run": str, "content": str, "links": dict, "files": dict, "made_by": dict, "packages": dict}
+LINKS = {
+    "task": str,
+    "part": str,
+    "spec": str,
+    "published spec": TEXT,
+    "inputs": dict,
+    "view": str,
+    "labels": str,
+    "predictions": str,
+    "bootstrap": dict,
+}
+"""What a record and its links consist of; at times there is more."""
 
 
 def dump(value: Any) -> str:
@@ -125,6 +147,8 @@ def stored_predictions(task: TaskData, rows: np.ndarray, content: bytes) -> np.n
         scores = kind_of(task).restored(task.classes, frame.drop("instance_id"))
     if scores is None:
         raise CheckFailed(f"columns {', '.join(frame.columns)} where the task has {', '.join(task.classes)}")
+    if scores.dtype != np.float64 or not np.isfinite(scores).all():
+        raise CheckFailed("predictions that are no finite numbers")
     if not frame["instance_id"].equals(task.instances["instance_id"].gather(rows)):
         raise CheckFailed("predictions of other instances than those that count now")
     return scores
@@ -166,7 +190,7 @@ def record_run(
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     contents = (predictions, dump(score).encode(), dump(record).encode())
-    with writing(home.runs):
+    with writing(home.runs), _alone(home):
         if not _publish(home.runs / run, dict(zip(FILES, contents, strict=True))):
             return _present(home, run, content) or record
     return record
@@ -200,6 +224,19 @@ def _present(home: Home, run: str, content: str) -> dict[str, Any] | None:
             "choose another name; a record is never written over",
         )
     return record
+
+
+@contextmanager
+def _alone(home: Home) -> Iterator[None]:
+    """One writer of records at a time, for moments: a draft that is there then is what a killed one left."""
+    from filelock import FileLock
+
+    home.runs.mkdir(parents=True, exist_ok=True)
+    with FileLock(home.path / ".runs.lock"):
+        for draft in home.runs.glob(".*"):
+            if re.fullmatch(r"\..+\.[0-9a-f]{12}", draft.name) and draft.is_dir():
+                shutil.rmtree(draft, ignore_errors=True)
+        yield
 
 
 def _publish(folder: Path, files: Mapping[str, bytes]) -> bool:
@@ -245,10 +282,44 @@ def read_record(folder: Path) -> dict[str, Any]:
     """A folder's ``run.json``. CheckFailed when it is missing or no record."""
     try:
         record = json.loads((folder / RUN).read_text(encoding="utf-8"))
-        needed = {"run", "content", "links", "files", "made_by", "packages", "created_at"}
-        if record.keys() >= needed and record["files"].keys() == {PREDICTIONS, SCORE}:
-            return record
-        reason = "keys are missing"
-    except (OSError, ValueError, AttributeError) as error:
+        dump(record).encode()  # NaN and half characters, which a record cannot hold, are ValueErrors
+        reason = next(_damage(record), None)
+    except (OSError, ValueError, RecursionError) as error:
         reason = str(error)
-    raise CheckFailed(f"{folder / RUN}: found no run record ({reason}); expected the file that `score` wrote")
+    if reason is not None:
+        raise CheckFailed(
+            f"{folder / RUN}: found no run record ({reason}); expected the file that `score` wrote"
+        )
+    return record
+
+
+def missing_links(linked: Mapping[str, Any]) -> list[str]:
+    """What a record's links lack."""
+    return [name for name in LINKS if name not in linked]
+
+
+def _damage(record: Any) -> Iterator[str]:
+    """What is wrong with the shape of a record. Links may be missing but for the task and the part."""
+    if not isinstance(record, dict) or not record.keys() >= {*RECORD, "created_at"}:
+        yield "keys are missing"
+        return
+    yield from _misshapen("", record, RECORD | {"created_at": str})
+    if record["files"].keys() != {PREDICTIONS, SCORE}:
+        yield "keys are missing in files"
+    yield from _misshapen("files.", record["files"], {PREDICTIONS: str, SCORE: str})
+    yield from _misshapen("made_by.", record["made_by"], {"baseline": TEXT, "file": TEXT, "sha256": TEXT})
+    linked = record["links"]
+    if not linked.keys() >= {"task", "part"}:
+        yield "links do not name a task and a part"
+    yield from _misshapen("links.", linked, LINKS | {"first": int})
+    yield from _misshapen("links.inputs.", linked.get("inputs", {}), {RAW: dict})
+    yield from _misshapen("links.bootstrap.", linked.get("bootstrap", {}), {"n": int})
+    n = linked.get("bootstrap", {"n": 0}).get("n")
+    if n is None or not 0 <= n <= MOST_DRAWS:
+        yield f"links.bootstrap.n is {n!r:.40}"
+
+
+def _misshapen(prefix: str, found: Mapping[str, Any], shape: Mapping[str, Any]) -> Iterator[str]:
+    for name, kind in shape.items():
+        if name in found and (not isinstance(found[name], kind) or isinstance(found[name], bool)):
+            yield f"{prefix}{name} is {found[name]!r:.40}"

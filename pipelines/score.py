@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from pipelines import runs
+from pipelines import makers, runs
 from pipelines.evaluate import KINDS, evaluate, kind_of
 from pipelines.kind import score_line
 from pipelines.prompts import find_prompt
 from pipelines.submission import Submission, read_submission
-from warehouse.errors import UsageError
+from warehouse.digests import file_digest
+from warehouse.errors import CheckFailed, HomeError, UsageError
 from warehouse.home import Home
 from warehouse.splits import split_note
+from warehouse.table import one_line
 
 if TYPE_CHECKING:
     from warehouse.task import TaskData
-
-MADE_BY = "leadhouse.baseline"
-"""The key-value note of a Parquet file by which a baseline says which one it is."""
 
 UNCHECKED = "not checked"
 """What a task column says where the check that it reports could not be made."""
@@ -47,7 +46,8 @@ def score_submission(
     difference, on the same draws, and is itself kept as a run when it is a file. `n_bootstrap` replaces the
     spec's number of replicates; `first` scores the first so many instances by id alone. Returns what
     `pipelines.evaluate` made, with ``run``, ``kind``, ``made_by``, digests, ``rows.ignored``, ``notes`` and,
-    where there are any, ``answers`` and ``against``; all of it fit for JSON.
+    where there are any, ``answers`` and ``against``; all of it fit for JSON. Where the home cannot be written,
+    ``run`` is None and ``not_kept`` says why.
 
     InputError for a submission that breaks its contract; UsageError for a file, part or run that does not
     exist.
@@ -74,8 +74,13 @@ def score_submission(
         other=None if two is None else two.scores,
         first=first,
     )
-    run = _record(home, data, one, made.score, n_bootstrap, name)
-    result: dict[str, Any] = {"run": run, **made.score, "made_by": _made_by(one)}
+    run, not_kept = _record(home, data, one, made.score, n_bootstrap, name)
+    result: dict[str, Any] = {
+        "run": run,
+        **made.score,
+        "made_by": makers.believed(home, _made_by(one)),
+        "not_kept": not_kept,
+    }
     result["kind"] = data.spec.data["kind"]
     result["rows"] = made.score["rows"] | {"ignored": one.ignored}
     result["spec"] = {"digest": data.spec.digest, "published_digest": data.spec.published_digest}
@@ -86,10 +91,12 @@ def score_submission(
     if two is not None and made.against is not None:
         if Path(against).is_file():
             other = evaluate(data, two.rows, two.scores, part, n=n_bootstrap, first=first).score
-            run = _record(home, data, two, other, n_bootstrap, None)
+            run, _ = _record(home, data, two, other, n_bootstrap, None)
+            by = _made_by(two)
         else:
             run = str(against)
-        result["against"] = {"run": run, "made_by": _made_by(two), **made.against}
+            by = runs.read_record(home.runs / run)["made_by"]
+        result["against"] = {"run": run, "made_by": makers.believed(home, by), **made.against}
     return result
 
 
@@ -98,30 +105,40 @@ def _file(home: Home, task: TaskData, against: str | Path, part: str) -> Path:
     if Path(against).is_file() or str(against) not in runs.run_names(home):
         return Path(against)
     folder = home.runs / str(against)
-    linked = runs.read_record(folder)["links"]
+    record = runs.read_record(folder)
+    linked = record["links"]
     found, expected = (linked["task"], linked["part"]), (task.spec.name, part)
     if found != expected:
         raise UsageError(f"run {against}: found {' part '.join(found)}; expected {' part '.join(expected)}")
-    return folder / runs.PREDICTIONS
+    path = folder / runs.PREDICTIONS
+    if file_digest(path) != record["files"][runs.PREDICTIONS]:
+        raise CheckFailed(
+            f"run {against}: {runs.PREDICTIONS} is missing or not the one that was recorded",
+            f"see `verify {against}`",
+        )
+    return path
 
 
 def _record(
     home: Home, task: TaskData, made: Submission, score: Mapping[str, Any], n: int | None, name: str | None
-) -> str:
-    """Keep the run; returns its name."""
-    record = runs.record_run(
-        home,
-        task,
-        made.rows,
-        made.scores,
-        score,
-        n=n,
-        made_by=_made_by(made),
-        ignored=made.ignored,
-        name=name,
-        answers=_answers(task, made),
-    )
-    return record["run"]
+) -> tuple[str | None, str | None]:
+    """Keep the run; returns its name, or why it could not be kept: a score is not lost with a full disk."""
+    try:
+        record = runs.record_run(
+            home,
+            task,
+            made.rows,
+            made.scores,
+            score,
+            n=n,
+            made_by=_made_by(made),
+            ignored=made.ignored,
+            name=name,
+            answers=_answers(task, made),
+        )
+    except HomeError as error:
+        return None, str(error)
+    return record["run"], None
 
 
 def _answers(task: TaskData, made: Submission) -> dict[str, Any] | None:
@@ -133,7 +150,8 @@ def _answers(task: TaskData, made: Submission) -> dict[str, Any] | None:
 
 
 def _made_by(made: Submission) -> dict[str, str | None]:
-    return {"baseline": made.notes.get(MADE_BY), "file": made.file, "sha256": made.sha256}
+    """What the file says of itself; whether that can be believed, `pipelines.makers` decides for whoever reads."""
+    return {"baseline": made.notes.get(makers.NOTE), "file": made.file, "sha256": made.sha256}
 
 
 def _notes(home: Home, task: TaskData, made: Submission) -> Iterator[str]:
@@ -151,6 +169,11 @@ def _notes(home: Home, task: TaskData, made: Submission) -> Iterator[str]:
         shifted = int((task.instances["clock"].gather(made.rows) == "beyond").sum())
         if shifted:
             yield f"{shifted:,} rows are of records whose annotation clock is off the waveform's (`audit`)"
+    by = makers.believed(home, _made_by(made))
+    if by["remark"]:
+        yield f"baseline {made.notes[makers.NOTE]} {by['remark']}"
+    if by["says"]:
+        yield f"{made.file} says that it is baseline {one_line(by['says'])}; `baseline` did not write it in this home"
     if task.stale:
         yield f"the labels are older than {', '.join(task.stale)}: run `materialize`, then score again"
     answers = _answers(task, made)
@@ -174,7 +197,7 @@ def render_score(result: Mapping[str, Any]) -> str:
     follows = f", follows {published}" if published else ""
     lines = [
         f"{result['task']}, part {result['part']}: {kind.headline(result)}",
-        f"run {result['run']}; spec {result['spec']['digest']}{follows}",
+        f"run {result['run'] or '(not kept)'}; spec {result['spec']['digest']}{follows}",
         "",
         f"  {'metric':<42} {'value':>8}   95 % interval, {draws['n']:,} resamples over {draws['by']}",
     ]
@@ -183,7 +206,8 @@ def render_score(result: Mapping[str, Any]) -> str:
         lines.append(score_line(label, metric, draws["n"]))
     lines += kind.tables(result)
     if "against" in result:
-        lines += ["", f"  difference from {result['against']['run']}, on the same resamples"]
+        other = result["against"]["run"] or makers.maker(result["against"]["made_by"])
+        lines += ["", f"  difference from {other}, on the same resamples"]
         for name, metric in result["against"]["metrics"].items():
             lines.append(score_line(name, metric, draws["n"], sign="+"))
     if result["notes"]:

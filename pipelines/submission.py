@@ -23,6 +23,7 @@ from pipelines.binary import Binary
 from pipelines.faults import Faults
 from pipelines.kind import Kind
 from pipelines.tables import Table, delimiter_hint, numbers, read_table, texts
+from warehouse.table import one_line
 
 RECORD_COLUMNS = ("case_id", "caseid", "record_id")
 
@@ -63,7 +64,8 @@ def read_submission(
     kind = kind or Binary()
     wanted = kind.rows(instances, part, first)
     table = read_table(path)
-    faults = Faults(table.path.name)
+    file = one_line(table.path.name)
+    faults = Faults(file)
     reader = kind.reader(table, classes, faults)
     keys, found = _match(table, instances, faults)
 
@@ -87,7 +89,7 @@ def read_submission(
     order = np.argsort(rows, kind="stable")
     reasons, counts = np.unique(why[position[~used]], return_counts=True)
     return Submission(
-        file=table.path.name,
+        file=file,
         sha256=table.sha256,
         rows=rows[order],
         scores=scores[order],

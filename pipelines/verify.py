@@ -14,9 +14,6 @@ from pipelines.evaluate import evaluate, kind_of
 from warehouse.errors import CheckFailed
 from warehouse.home import Home
 
-RAW = "inputs"
-"""Where a build's lineage, and so a record, has the digests of its raw tables."""
-
 
 @dataclass(frozen=True)
 class Link:
@@ -75,6 +72,10 @@ def _links(home: Home, run: str, record: Mapping[str, Any]) -> Iterator[Link]:
     yield _same("run.json (name)", record["run"], run)
     if set(contents) != set(record["files"]) or runs.content_hash(linked) != record["content"]:
         return
+    missing = runs.missing_links(linked)
+    if missing:
+        yield Link("run.json (links)", False, f"none of {', '.join(missing)}", "every link of a run")
+        return
 
     from warehouse.task import read_task
 
@@ -82,7 +83,7 @@ def _links(home: Home, run: str, record: Mapping[str, Any]) -> Iterator[Link]:
     yield _same("spec", task.spec.digest, linked["spec"])
     yield _same("published spec", task.spec.published_digest, linked["published spec"])
     yield from _nested("", _without_raw(task.inputs), _without_raw(linked["inputs"]))
-    yield from _raw_tables(home, task.inputs.get(RAW, {}), linked["inputs"].get(RAW, {}))
+    yield from _raw_tables(home, task.inputs.get(runs.RAW, {}), linked["inputs"].get(runs.RAW, {}))
     yield _same("task view", task.fingerprint, linked["view"])
     changed = ", ".join(task.stale)
     yield Link(
@@ -94,7 +95,7 @@ def _links(home: Home, run: str, record: Mapping[str, Any]) -> Iterator[Link]:
     try:
         scores = runs.stored_predictions(task, rows, contents[runs.PREDICTIONS])
         stored = json.loads(contents[runs.SCORE])
-    except (CheckFailed, ValueError, pl.exceptions.PolarsError) as error:
+    except (CheckFailed, ValueError, RecursionError, pl.exceptions.PolarsError) as error:
         yield Link("metrics", False, str(error), "predictions of the instances that count, and their score")
         return
     n = linked["bootstrap"]["n"]
@@ -107,7 +108,7 @@ def _links(home: Home, run: str, record: Mapping[str, Any]) -> Iterator[Link]:
 
 
 def _without_raw(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in inputs.items() if name != RAW}
+    return {name: value for name, value in inputs.items() if name != runs.RAW}
 
 
 def _raw_tables(home: Home, built: Mapping[str, str], linked: Mapping[str, str]) -> Iterator[Link]:

@@ -9,7 +9,7 @@ from toy import COUNTING, GOOD, TRUTH
 from pipelines import runs
 from pipelines.metrics import METRICS, binary_metrics
 from pipelines.score import render_score, score_submission
-from warehouse.errors import CheckFailed, HomeError, InputError, RegistryError, UsageError
+from warehouse.errors import CheckFailed, InputError, RegistryError, UsageError
 
 TASK = "toy-arrhythmia@0"
 
@@ -125,8 +125,11 @@ def test_a_rejected_submission_leaves_nothing_behind(built, home, write):
 
 def test_a_home_that_cannot_be_written(built, home, write):
     home.path.write_text("a file where the folder should be")
-    with pytest.raises(HomeError, match="expected a writable data home"):
-        score_submission(home, TASK, write())
+    result = score_submission(home, TASK, write())
+    assert result["run"] is None
+    assert "expected a writable data home" in result["not_kept"]
+    assert result["metrics"]["auroc"]["value"] == pytest.approx(7 / 9)
+    assert "run (not kept); spec" in render_score(result)
 
 
 def test_a_build_that_contradicts_itself_is_no_score(built, home, write, task):

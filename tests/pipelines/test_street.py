@@ -85,6 +85,7 @@ def test_a_run_holds_until_other_annotations_are_loaded(release, tmp_path):
     load(home, fewer)
     materialize(home)
     found = verify_run(home, run)
-    assert found["broken"].startswith("labels: found ")
+    assert found["broken"].startswith("raw_vitaldb.annotation: found ")
+    assert "labels" in [link["name"] for link in found["links"] if not link["ok"]]
     stale = {line["run"]: line["stale"] for line in leaderboard(home, TASK)}
-    assert stale[run] == "changed since: labels"
+    assert stale[run] == "changed since: raw tables, labels"

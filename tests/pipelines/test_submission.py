@@ -95,8 +95,8 @@ def test_every_kind_of_fault_is_reported_at_once(read, write):
     assert "unknown instances (1): 9_9" in text
     assert "more than once (2): 1_5, 4_0" in text
     assert "without a row (2): 3_5, 3_10" in text
-    assert "no number in odd, be it empty, NaN or text (2): 1_0, 2_0" in text
-    assert "out of range in odd (2): 1_5, 2_5" in text
+    assert "no number in odd, be it empty, NaN or text (2): 1_0 has 'nan', 2_0 has 'high';" in text
+    assert "out of range in odd (2): 1_5 has '1.5', 2_5 has '-0.1';" in text
     assert error.value.exit_code == 1
 
 
