@@ -114,6 +114,20 @@ def test_the_street_in_json(home, tmp_path):
     assert "view" in run("cite", TASK, data=home).stdout
 
 
+def test_a_score_that_cannot_be_kept_is_printed(home, tmp_path):
+    file = as_json("baseline", TASK, "prior", "--out", tmp_path / "prior.parquet", data=home)["file"]
+    place = tmp_path / "data"
+    place.mkdir()
+    for name in ("raw", "built"):
+        (place / name).symlink_to((home / name).resolve())
+    (place / "runs").write_text("a file where the folder should be")
+    result = run("score", TASK, file, data=place)
+    assert result.exit_code == 2
+    assert "auroc (primary)                              0.5000" in result.stdout
+    assert "the score above is not kept as a run" in result.stderr
+    assert as_json("score", TASK, file, data=place, code=2)["run"] is None
+
+
 def test_counts_by_a_column(home):
     whole = as_json("counts", TASK, data=home)["parts"]
     for column in ("ecg", "bad_signal_quality", "sex", "department"):
