@@ -14,7 +14,7 @@ from warehouse.manifest import stale
 from warehouse.query import connect
 from warehouse.spec import Spec, find_spec
 from warehouse.splits import split_note
-from warehouse.task import task_file
+from warehouse.task import as_built, task_file
 from warehouse.views import Catalog
 
 PARTS = ("train", "validation", "test")
@@ -86,7 +86,9 @@ def count(home: Home, task: str, by: str | None = None) -> Counts:
     """
     home = home.pin()
     spec = find_spec(task)
-    path = Path(task_file(home, spec)[1])
+    entry, name = task_file(home, spec)
+    path = Path(name)
+    as_built(path, entry["sha256"])
     con = duckdb.connect()
     try:
         con.execute(f"CREATE VIEW task AS SELECT * FROM {parquet((path,))}")

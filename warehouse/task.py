@@ -73,7 +73,7 @@ def read_task(home: Home, task: str) -> TaskData:
     home = home.pin()
     spec = find_spec(task)
     entry, path = task_file(home, spec)
-    frame = pl.read_parquet(io.BytesIO(_as_built(Path(path), entry["sha256"])))
+    frame = pl.read_parquet(io.BytesIO(as_built(Path(path), entry["sha256"])))
     missing = [name for name in (*CONTRACT, *spec.classes) if name not in frame.columns]
     if missing:
         raise RegistryError(
@@ -99,7 +99,7 @@ def raw_digests(home: Home, names: Iterable[str]) -> dict[str, str]:
     return {name: files_digest(present[name].files) for name in names if name in present}
 
 
-def _as_built(path: Path, digest: str) -> bytes:
+def as_built(path: Path, digest: str) -> bytes:
     """A built file's content. HomeError when it is not the one that `materialize` wrote."""
     try:
         content = path.read_bytes()
