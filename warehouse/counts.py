@@ -9,7 +9,7 @@ import duckdb
 
 from warehouse.database import parquet, unreadable
 from warehouse.errors import UsageError
-from warehouse.home import Home
+from warehouse.home import Home, read_pinned
 from warehouse.manifest import stale
 from warehouse.query import connect
 from warehouse.spec import Spec, find_spec
@@ -84,8 +84,10 @@ def count(home: Home, task: str, by: str | None = None) -> Counts:
     ones with a label. ``by`` is a column of the task view or of ``<schema>.record_v<N>``. Raises UsageError with
     the list of columns when there is no such column, HomeError when the task is not built.
     """
-    home = home.pin()
-    spec = find_spec(task)
+    return read_pinned(home, lambda pinned: _count(pinned, find_spec(task), by))
+
+
+def _count(home: Home, spec: Spec, by: str | None) -> Counts:
     entry, name = task_file(home, spec)
     path = Path(name)
     as_built(path, entry["sha256"])

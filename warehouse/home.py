@@ -19,12 +19,16 @@ import os
 import shutil
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from warehouse.errors import HomeError, UsageError
+
+T = TypeVar("T")
+ATTEMPTS = 5
 
 UNFIT = frozenset("*?[]\\")
 """Signs that make a path a pattern in the readers of Parquet files."""
@@ -108,6 +112,18 @@ class Home:
                 with suppress(OSError):
                     note.unlink(missing_ok=True)
                 lock.release()
+
+
+def read_pinned(home: Home, read: Callable[[Home], T]) -> T:
+    """What ``read`` gives on the pinned home; once more when its build was replaced twice while it was read."""
+    for _ in range(ATTEMPTS):
+        pinned = home.pin()
+        try:
+            return read(pinned)
+        except Exception:
+            if home.generation or pinned.built.is_dir() or not home.built.is_dir():
+                raise
+    raise HomeError(f"{home.path}: builds are replaced faster than they can be read", "run the command again")
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import duckdb
 
 from warehouse.database import computable, define, define_aliases, inputs, sql_text
 from warehouse.errors import HomeError, UsageError
-from warehouse.home import Home
+from warehouse.home import Home, read_pinned
 from warehouse.load.report import loaded
 from warehouse.manifest import built_file, read_manifest
 from warehouse.views import Catalog
@@ -18,8 +18,11 @@ def connect(home: Home, *, catalog: Catalog | None = None) -> duckdb.DuckDBPyCon
     Nothing is written, so a home on a read-only disk will do. What is published meanwhile is not seen. Raises
     HomeError when nothing is loaded, or when a file is missing or damaged.
     """
-    home = home.pin()
     catalog = catalog or Catalog.read()
+    return read_pinned(home, lambda pinned: _open(pinned, catalog))
+
+
+def _open(home: Home, catalog: Catalog) -> duckdb.DuckDBPyConnection:
     present = inputs(home)
     if not any(name.startswith("raw_") for name in present):
         raise HomeError(
@@ -50,8 +53,7 @@ def prepare(home: Home, text: str) -> duckdb.DuckDBPyConnection:
     Of files, only those of loaded data sets and of the present build can be read; nothing can be written or
     attached. Raises UsageError for anything but one SELECT.
     """
-    home = home.pin()
-    con = connect(home)
+    home, con = read_pinned(home, lambda pinned: (pinned, connect(pinned)))
     try:
         statements = con.extract_statements(text)
     except duckdb.Error as error:

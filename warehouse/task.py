@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from warehouse.digests import files_digest
 from warehouse.errors import HomeError, RegistryError
-from warehouse.home import Home
+from warehouse.home import Home, read_pinned
 from warehouse.manifest import read_manifest, stale
 from warehouse.spec import Spec, find_spec, specs
 
@@ -68,10 +68,12 @@ def read_task(home: Home, task: str) -> TaskData:
 
     Raises UsageError for an unknown task, HomeError when it is not built or is no longer what was built.
     """
+    return read_pinned(home, lambda pinned: _read(pinned, find_spec(task)))
+
+
+def _read(home: Home, spec: Spec) -> TaskData:
     import polars as pl
 
-    home = home.pin()
-    spec = find_spec(task)
     entry, path = task_file(home, spec)
     frame = pl.read_parquet(io.BytesIO(as_built(Path(path), entry["sha256"])))
     missing = [name for name in (*CONTRACT, *spec.classes) if name not in frame.columns]
