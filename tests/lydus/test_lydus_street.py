@@ -139,6 +139,21 @@ def test_most_lines_are_mapped_and_the_rest_is_told(con, capsys):
     assert left / lines <= 0.05
 
 
+def test_without_typos_98_of_100_lines_are_mapped(tmp_path):
+    from warehouse.load.lydus import load
+    from warehouse.materialize import materialize
+    from warehouse.synthetic import write_lydus_release
+
+    write_lydus_release(tmp_path / "release", records=1_500, seed=4, signals=False)
+    home = Home(tmp_path / "data")
+    load(home, tmp_path / "release")
+    materialize(home)
+    query = "SELECT count(*), count(*) FILTER (unmapped_words > 0) FROM lydus.line_verdict_v0"
+    (lines, left) = rows(connect(home), query)[0]
+    assert lines > 5_000
+    assert 0 < left <= 0.02 * lines
+
+
 def test_one_thread_and_two_threads_build_identical_bytes(lydus_home: Home, tmp_path):
     import shutil
 
