@@ -48,6 +48,10 @@ class Street(click.Group):
         except LeadhouseError as error:
             _tell(str(error))
             ctx.exit(error.exit_code)
+        except RuntimeError as error:
+            if str(error) != "Query interrupted":
+                raise
+            raise KeyboardInterrupt from error  # Ctrl-C while DuckDB works
 
 
 def _tell(message: str) -> None:

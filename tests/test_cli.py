@@ -230,6 +230,18 @@ def test_an_edited_rule_is_said_on_stderr(home, monkeypatch, tmp_path):
     assert "vitaldb.normal_context_v0 changed since this was built; run materialize" in result.stderr
 
 
+def test_ctrl_c_while_duckdb_works_is_no_traceback(monkeypatch, home):
+    from warehouse import counts
+
+    def interrupted(*args):
+        raise RuntimeError("Query interrupted")
+
+    monkeypatch.setattr(counts, "count", interrupted)
+    result = CliRunner().invoke(cli.main, ["counts", TASK, "--data", str(home)])
+    assert result.exit_code == 1
+    assert result.stderr.strip() == "Aborted!"
+
+
 def test_version_and_help():
     assert CliRunner().invoke(cli.main, ["--version"]).stdout.startswith("leadhouse ")
     text = CliRunner().invoke(cli.main, ["--help"]).stdout
