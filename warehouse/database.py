@@ -36,14 +36,13 @@ ENGINE = f"duckdb {duckdb.__version__}"
 class Input:
     """Something a view reads that is no view: its name in SQL, its digest, its Parquet files (none for a map).
 
-    ``content`` is the digest of the files as they were written, ``rows`` their number of rows.
+    ``content`` is the digest of the files as they were written.
     """
 
     name: str
     digest: str
     files: tuple[Path, ...] = ()
     content: str = ""
-    rows: int = 0
 
     @property
     def is_intact(self) -> bool:
@@ -62,7 +61,7 @@ def inputs(home: Home) -> dict[str, Input]:
                 digest = declaration(report["schema"]).get("sha256", entry["sha256"])
             else:
                 name, digest = f"raw_{report['schema']}.{table}", entry["sha256"]
-            found[name] = Input(name, digest, files, entry["sha256"], entry["rows"])
+            found[name] = Input(name, digest, files, entry["sha256"])
     return found
 
 

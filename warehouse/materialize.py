@@ -34,9 +34,6 @@ from warehouse.manifest import MANIFEST, built_file, read_manifest
 from warehouse.views import Catalog, View
 
 ROW_GROUP = 122_880
-SMALL = 2_000_000
-"""Below this number of raw rows a second thread costs more CPU than it saves time (measured at 700,000)."""
-
 DICTIONARY = 1_000
 """Most values of a column's dictionary: words have few, and trying it on times costs more than it saves."""
 
@@ -195,12 +192,6 @@ def _kept(home: Home, plan: _Plan, before: dict, view: View) -> bool:
     return file_digest(home.built / old["file"]) == old["sha256"]
 
 
-def _rows(plan: _Plan) -> int:
-    """The rows of the raw tables that the plan reads."""
-    read = {name for view in plan.wanted for name in plan.catalog.inputs(view)}
-    return sum(plan.present[name].rows for name in read)
-
-
 def _damaged(plan: _Plan) -> list[str]:
     """The raw tables behind the plan whose files are not the ones that `load` wrote."""
     read = sorted({name for view in plan.wanted for name in plan.catalog.inputs(view)})
@@ -214,30 +205,31 @@ def _build(home: Home, plan: _Plan, folder: Path, before: dict, threads: int | N
             f"{home.path}: found {', '.join(damaged)} changed or missing; expected the Parquet files that `load` wrote",
             "load the data set again; what was built before stays",
         )
-    if threads is None and _rows(plan) < SMALL:
-        threads = 1
     build = Build()
     rules = rule_fingerprints(plan.catalog)
     entries: dict[str, dict] = {}
     con = duckdb.connect(config={"threads": threads} if threads else {})
     con.execute("SET preserve_insertion_order = true")
     con.execute(f"SET temp_directory = {sql_text(folder / '.spill')}")
-    define(con, plan.present, [], lambda view: None)
+    kept = {view.name for view in plan.wanted if view.stored and _kept(home, plan, before, view)}
+    needed = plan.catalog.lineage(
+        [view.name for view in plan.wanted if view.stored and view.name not in kept]
+    )
+    names = {name for view in needed for name in view.reads}
+    defined = {view.name for view in needed}
+    define(con, {name: plan.present[name] for name in plan.present if name in names}, [], lambda view: None)
     for view in plan.wanted:
-        if not view.stored:
-            define_view(con, view, None)
-            continue
         target = folder / view.file
-        if _kept(home, plan, before, view):
-            entry = before[view.name]
-            carry(home.built / entry["file"], target)
+        if view.name in kept:
+            entries[view.name] = before[view.name]
+            carry(home.built / entries[view.name]["file"], target)
             build.kept.append(view.name)
-        else:
+        elif view.stored:
             _write_view(con, view, target, rules[view.name])
             build.built.append(view.name)
-            entry = _entry(con, plan, view, target, rules[view.name])
-        entries[view.name] = entry
-        define_view(con, view, target)
+            entries[view.name] = _entry(con, plan, view, target, rules[view.name])
+        if view.name in defined:
+            define_view(con, view, target if view.stored else None)
     con.close()
     for name, old in before.items():  # stored views that were not asked for this time
         if name not in entries and name in plan.catalog and (home.built / old["file"]).exists():

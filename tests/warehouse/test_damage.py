@@ -222,7 +222,7 @@ def test_readers_go_on_while_builds_are_published(home, tmp_path):
 
     def publish() -> None:
         try:
-            for number in range(6):
+            for number in range(16):
                 materialize(home, catalog=rules[number % 2])
         except BaseException as error:
             failures.append(error)
