@@ -40,11 +40,14 @@ def select(home: Home, text: str) -> duckdb.DuckDBPyConnection:
 
     Raises UsageError as `prepare` does, and with DuckDB's words when the query fails.
     """
-    con = prepare(home, text)
-    try:
-        return con.execute(text)
-    except duckdb.Error as error:
-        raise UsageError(f"the query fails: {error}") from error
+
+    def run(pinned: Home) -> duckdb.DuckDBPyConnection:
+        try:
+            return prepare(pinned, text).execute(text)
+        except duckdb.Error as error:
+            raise UsageError(f"the query fails: {error}") from error
+
+    return read_pinned(home, run)
 
 
 def prepare(home: Home, text: str) -> duckdb.DuckDBPyConnection:
