@@ -311,12 +311,12 @@ def test_a_server_that_dies_on_the_way_gets_all_retries_once(server, tmp_path, m
 
 
 def test_a_server_that_has_nothing_is_left_after_a_few_cases(server, tmp_path):
-    for case_id in range(1, 31):
+    for case_id in range(1, 301):
         plan(server, case_id, "404")
-    report = download_cases(range(1, 31), tmp_path, base_url=server.url, workers=1)
+    report = download_cases(range(1, 301), tmp_path, base_url=server.url, workers=1)
     assert report.stopped == "HTTP 404"
-    assert len(report.problems) == 30
-    assert len(server.seen) <= download.HOPELESS + 1
+    assert len(report.problems) == 300
+    assert download.HOPELESS <= len(server.seen) < 150  # some more are under way before the stop is seen
 
 
 def test_a_server_that_lacks_the_first_cases_is_followed_where_one_is_there(server, tmp_path):
