@@ -7,11 +7,16 @@ from collections.abc import Iterable
 from pathlib import Path
 
 
+def source_digest(path: Path) -> str:
+    """sha256 of a file. Raises OSError when it cannot be read."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def file_digest(path: Path) -> str:
-    """sha256 of a file, the empty text when it cannot be read."""
+    """The same, the empty text when it cannot be read: it equals no digest."""
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return source_digest(path)
     except OSError:
         return ""
 

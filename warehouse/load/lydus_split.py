@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from warehouse.digests import source_digest
 from warehouse.errors import InputError, Problem, RegistryError, UsageError
 from warehouse.load.columns import from_bools, from_texts
-from warehouse.load.tables_in import file_digest, read_table
+from warehouse.load.tables_in import read_table
 
 PART_WORDS = {"train": "train", "training": "train", "validation": "validation", "valid": "validation",
               "val": "validation", "dev": "validation", "test": "test"}  # fmt: skip
@@ -40,7 +41,7 @@ def read_split(path: Path, ids: Sequence[str], declared: dict) -> Split:
         raise UsageError(
             f"{path}: found no file; expected the published split ({declared['published']['file']})"
         )
-    digest = file_digest(path)
+    digest = source_digest(path)
     if digest != declared["published"]["sha256"]:
         raise InputError(
             f"{path.name}: not the published split, nothing loaded",

@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from warehouse.digests import source_digest
 from warehouse.errors import InputError, Problem, UsageError
 from warehouse.load.columns import from_texts
 
@@ -68,7 +69,7 @@ def read_table(path: Path, *, encoding: str | None = None, code: str = "") -> Te
     kind = _kind(path)
     if encoding is not None and encoding not in ENCODINGS:
         raise UsageError(f"found encoding {encoding!r}; expected one of {', '.join(ENCODINGS)}")
-    size, digest = path.stat().st_size, file_digest(path)
+    size, digest = path.stat().st_size, source_digest(path)
     used = None
     if kind == "parquet":
         table = _read_parquet(path)
@@ -113,22 +114,16 @@ def header_of(path: Path) -> tuple[str, ...]:
     return ()
 
 
-def file_digest(path: Path) -> str:
-    """sha256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def file_as_source(path: Path, rows: int) -> dict:
     """The entry for ``sources`` of a load's report."""
-    return {"file": path.name, "sha256": file_digest(path), "bytes": path.stat().st_size, "rows": rows}
+    return {"file": path.name, "sha256": source_digest(path), "bytes": path.stat().st_size, "rows": rows}
 
 
 def files_as_source(name: str, files: Iterable[Path], rows: int) -> dict:
     """The entry for ``sources`` of many files: one digest over their names and digests."""
     digest, size = hashlib.sha256(), 0
     for path in files:
-        digest.update(f"{path.name} {file_digest(path)}\n".encode())
+        digest.update(f"{path.name} {source_digest(path)}\n".encode())
         size += path.stat().st_size
     return {"file": name, "sha256": digest.hexdigest(), "bytes": size, "rows": rows}
 
