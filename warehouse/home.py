@@ -78,6 +78,10 @@ class Home:
         return folder.resolve() if self.generation else folder
 
     @property
+    def images(self) -> Path:
+        return self.path / "images"
+
+    @property
     def runs(self) -> Path:
         return self.path / "runs"
 
