@@ -14,8 +14,7 @@ to the 5-second grid of the segments and by 10 s on either side where the record
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -25,12 +24,14 @@ import numpy as np
 from warehouse.errors import InputError, Problem, UsageError
 from warehouse.load.folder import files_below
 from warehouse.load.peaks import detect_peaks, detector_name
+from warehouse.load.pool import mapper
 from warehouse.load.signal_facts import Runs, find_runs
 from warehouse.load.vital_tables import SignalWriter
 from warehouse.load.vital_track import HZ, TRACK, read_track
 
 POOL_PAYS_BYTES = 20_000_000
 """Starting processes costs some 1.5 s, in which one process reads about this much."""
+PRELOAD = ("vitaldb.utils", "sleepecg", __name__)
 GRID_S = 5
 MARGIN_S = 10
 
@@ -138,7 +139,7 @@ def load_signals(
         if window.case_id in files
     ]
     writing = SignalWriter(out, track=TRACK, loader=loader_name(), detector=detector_name())
-    with writing as writer, _mapper(workers, jobs) as run:
+    with writing as writer, mapper(_processes(workers, jobs), len(jobs), PRELOAD) as run:
         for result in run(read_case, jobs):
             if isinstance(result, Problem):
                 report.problems.append(result)
@@ -194,32 +195,7 @@ def stored_span(window: CaseWindow, n_samples: int) -> tuple[int, int]:
     return max(0, begin * HZ), min(n_samples, end * HZ)
 
 
-@contextmanager
-def _mapper(workers: int, jobs: Sequence[tuple[CaseWindow, Path]]) -> Iterator[Callable]:
-    """``map`` in this process, or over a pool that never holds more than a few cases per worker in memory."""
+def _processes(workers: int, jobs: Sequence[tuple[CaseWindow, Path]]) -> int:
+    """One where a pool would cost more than it gains."""
     size = sum(path.stat().st_size for _, path in jobs if path.exists())
-    if min(workers, len(jobs)) <= 1 or size < POOL_PAYS_BYTES:
-        yield map
-        return
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    context = get_context("forkserver")
-    context.set_forkserver_preload(["vitaldb.utils", "sleepecg", __name__])
-    with ExitStack() as stack:
-        pool = stack.enter_context(ProcessPoolExecutor(min(workers, len(jobs)), mp_context=context))
-        stack.callback(pool.shutdown, wait=True, cancel_futures=True)
-        yield lambda function, items: _in_batches(pool, function, items, 4 * workers)
-
-
-def _in_batches(pool, function: Callable, items: Sequence, size: int) -> Iterator:
-    """Results in the order of ``items``, with at most ``size`` under way or waiting."""
-    from collections import deque
-
-    waiting: deque = deque()
-    for item in items:
-        waiting.append(pool.submit(function, item))
-        if len(waiting) >= size:
-            yield waiting.popleft().result()
-    while waiting:
-        yield waiting.popleft().result()
+    return 1 if size < POOL_PAYS_BYTES else workers

@@ -1,0 +1,46 @@
+"""Work for several processes, results in the order of the jobs."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TypeVar
+
+J = TypeVar("J")
+R = TypeVar("R")
+
+AHEAD = 4
+"""So many jobs a process are under way or waiting to be taken: results in memory stay few."""
+
+
+@contextmanager
+def mapper(
+    workers: int, jobs: int, preload: Sequence[str] = ()
+) -> Iterator[Callable[[Callable[[J], R], Sequence[J]], Iterator[R]]]:
+    """``map`` over a pool of up to ``workers`` processes, in this process where that is one.
+
+    Processes begin with the modules ``preload`` and with nothing of ours: no thread or lock is inherited.
+    """
+    if min(workers, jobs) <= 1:
+        yield map
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    context = get_context("forkserver")
+    context.set_forkserver_preload(list(preload))
+    with ExitStack() as stack:
+        pool = stack.enter_context(ProcessPoolExecutor(min(workers, jobs), mp_context=context))
+        stack.callback(pool.shutdown, wait=True, cancel_futures=True)
+        yield lambda function, items: _in_batches(pool, function, items, AHEAD * workers)
+
+
+def _in_batches(pool, function: Callable, items: Sequence, size: int) -> Iterator:
+    waiting: deque = deque()
+    for item in items:
+        waiting.append(pool.submit(function, item))
+        if len(waiting) >= size:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
