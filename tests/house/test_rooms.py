@@ -33,6 +33,7 @@ HEAVY = {
     "polars",
     "pandas",
     "PIL",
+    "cv2",
     "vitaldb",
     "wfdb",
 }
