@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import duckdb
 
-from warehouse.database import inputs
+from warehouse.database import Input, inputs
 from warehouse.digests import file_digest
 from warehouse.errors import HomeError
 from warehouse.home import Home
+from warehouse.images import SCHEMA
 from warehouse.manifest import read_manifest
 from warehouse.query import connect
-from warehouse.spec import find_spec
+from warehouse.spec import Spec, find_spec
 from warehouse.views import Catalog, View
 
 SHOWN = 10
+NOT_RENDERED = "not rendered: render the task to run it"
 
 
 @dataclass(frozen=True)
@@ -68,10 +71,8 @@ def audit(home: Home, task: str | None = None) -> list[Finding]:
         raise HomeError(
             f"{home.path}: found nothing built to audit; expected a build", "run materialize first"
         )
-    findings = [
-        _run(con, view.name, view.description.splitlines()[0], f"SELECT * FROM {view.name}")
-        for view in wanted
-    ]
+    present = inputs(home)
+    findings = [_audit_view(con, view, present) for view in wanted]
     for view in stored:
         keys = ", ".join(view.grain)
         findings.append(
@@ -82,6 +83,8 @@ def audit(home: Home, task: str | None = None) -> list[Finding]:
                 f"SELECT {keys}, count(*) AS n FROM {view.name} GROUP BY {keys} HAVING count(*) > 1",
             )
         )
+    if task is not None and any(view.layer == "task" for view in stored):
+        findings.append(_forbidden(find_spec(task), manifest, con))
     return [*findings, _files(home, manifest, stored), _raw_files(home, catalog, stored)]
 
 
@@ -98,6 +101,29 @@ def as_text(findings: list[Finding]) -> str:
             lines.append(f"    {finding.what}")
             lines += [f"    {line}" for line in table(finding.columns, finding.rows).splitlines()]
     return "\n".join(lines)
+
+
+def _audit_view(con: duckdb.DuckDBPyConnection, view: View, present: Mapping[str, Input]) -> Finding:
+    what = view.description.splitlines()[0]
+    if any(name.startswith(f"{SCHEMA}.") and name not in present for name in view.reads):
+        return Finding(view.name, what, (), (), None, NOT_RENDERED)
+    return _run(con, view.name, what, f"SELECT * FROM {view.name}")
+
+
+def _forbidden(spec: Spec, manifest: dict, con: duckdb.DuckDBPyConnection) -> Finding:
+    """Columns that the spec keeps from images, in the task view or their table; there no key and no class either."""
+    never = {name.replace(" ", "_") for name in spec.data.get("input", {}).get("never", ())}
+    table = f"{SCHEMA}.{spec.view.removeprefix('task.')}"
+    keys = {"record_id", "group_id", "part", "fold", "scored", "left_out", *spec.classes}
+    try:
+        drawn = [name for name, *_ in con.execute(f"DESCRIBE {table}").fetchall()]
+    except duckdb.CatalogException:
+        drawn = []
+    columns = manifest.get(spec.view, {"columns": {}})["columns"]
+    found = [(spec.view, name) for name in columns if name in never - {"record_id"}]
+    found += [(table, name) for name in drawn if name in never | keys]
+    what = "columns that the spec keeps from images"
+    return Finding("forbidden columns", what, ("table", "column"), tuple(found[:SHOWN]), len(found))
 
 
 def _run(con: duckdb.DuckDBPyConnection, name: str, what: str, query: str) -> Finding:

@@ -5,6 +5,7 @@ Names in SQL and where they come from::
     raw_<schema>.<table>   data/raw/<dataset>/<table>/*.parquet
     map.<name>             registry/maps/<name>.csv
     split.<name>           data/raw/<dataset>/split/*.parquet, the membership that `load` drew
+    image.<task>_v<N>      data/images/<task>_v<N>/image.parquet, the table of images that `render` drew
     <schema>.<view>_v<N>   data/built/… when the view is stored, its SELECT otherwise
     <schema>.<view>        the newest released version
 """
@@ -19,9 +20,10 @@ from pathlib import Path
 
 import duckdb
 
-from warehouse.digests import file_digest, files_digest
+from warehouse.digests import file_digest, files_digest, joined
 from warehouse.errors import HomeError, RegistryError
 from warehouse.home import Home, sync, write_text
+from warehouse.images import TABLE, rendered
 from warehouse.load.report import loaded
 from warehouse.maps import map_digest, map_files, map_rows
 from warehouse.project import registry_path
@@ -62,6 +64,8 @@ def inputs(home: Home) -> dict[str, Input]:
             else:
                 name, digest = f"raw_{report['schema']}.{table}", entry["sha256"]
             found[name] = Input(name, digest, files, entry["sha256"])
+    for name, (file, digest) in rendered(home).items():
+        found[name] = Input(name, digest, (file,), joined([digest]))
     return found
 
 
@@ -135,10 +139,14 @@ def define_view(con: duckdb.DuckDBPyConnection, view: View, file: Path | None) -
 
 def unreadable(file: Path, error: Exception) -> HomeError:
     """A Parquet file that is missing, damaged, or no Parquet file."""
-    raw = "raw" in file.parts
+    step = "run materialize: it builds the view anew"
+    if file.name == TABLE:
+        step = "run render for its task again: images that are there are kept"
+    elif "raw" in file.parts:
+        step = "load the data set again"
     return HomeError(
         f"{file}: found {str(error).splitlines()[0]}; expected the Parquet file that was written there",
-        "load the data set again" if raw else "run materialize: it builds the view anew",
+        step,
     )
 
 

@@ -23,7 +23,12 @@ def file_digest(path: Path) -> str:
 
 def files_digest(paths: Iterable[Path]) -> str:
     """sha256 over the digests of a table's files, in their order."""
+    return joined(map(file_digest, paths))
+
+
+def joined(digests: Iterable[str]) -> str:
+    """The same from the files' own digests."""
     digest = hashlib.sha256()
-    for path in paths:
-        digest.update(bytes.fromhex(file_digest(path)))
+    for each in digests:
+        digest.update(bytes.fromhex(each))
     return digest.hexdigest()

@@ -127,17 +127,20 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise HomeError(
             f"{path}: found a damaged manifest ({error}); expected what `render` wrote",
-            "remove the manifest and render again: images that are there and whole are kept",
+            "remove the manifest and run render again: it draws the images anew",
         ) from error
     return manifest
 
 
 def rendered(home: Home) -> dict[str, tuple[Path, str]]:
-    """SQL name → table and its digest, of every task with images."""
+    """SQL name → table and its digest, of every task with images; a damaged folder counts as none."""
     found = {}
     for path in sorted(home.images.glob(f"*/{MANIFEST}")):
-        manifest = read_manifest(path.parent)
-        if manifest is not None:
+        try:
+            manifest = read_manifest(path.parent)
+        except HomeError:
+            continue
+        if manifest is not None and path.with_name(TABLE).is_file():
             found[f"{SCHEMA}.{path.parent.name}"] = (
                 path.with_name(TABLE),
                 manifest["tables"][TABLE]["sha256"],

@@ -7,6 +7,7 @@ import duckdb
 from warehouse.database import computable, define, define_aliases, inputs, sql_text
 from warehouse.errors import HomeError, UsageError
 from warehouse.home import Home, read_pinned
+from warehouse.images import rendered
 from warehouse.load.report import loaded
 from warehouse.manifest import built_file, read_manifest
 from warehouse.views import Catalog
@@ -68,6 +69,7 @@ def prepare(home: Home, text: str) -> duckdb.DuckDBPyConnection:
             "`sql` only reads; open data/built/*.parquet or data/leadhouse.duckdb in your own session to do more",
         )
     places = [home.built, *(home.loaded(dataset) for dataset in loaded(home))]
+    places += [file.parent for file, _ in rendered(home).values()]
     listed = ", ".join(sql_text(f"{place}/") for place in places)
     con.execute("SET temp_directory = ''")
     con.execute(f"SET allowed_directories = [{listed}]")

@@ -95,7 +95,7 @@ def release(home: Home, name: str) -> dict:
 
 
 def _failed_audits(home: Home, catalog: Catalog, view: View) -> list[str]:
-    from warehouse.audit import audit
+    from warehouse.audit import NOT_RENDERED, audit
 
     looking = {
         other.name for other in catalog.values() if other.layer == "audit" and view in catalog.parents(other)
@@ -106,7 +106,7 @@ def _failed_audits(home: Home, catalog: Catalog, view: View) -> list[str]:
     return [
         f"audit {finding.name}: {finding.note or f'{finding.count} rows'}"
         for finding in found
-        if not finding.passed
+        if not finding.passed and finding.note != NOT_RENDERED
     ]
 
 

@@ -24,8 +24,8 @@ LAYERS = ("staging", "evidence", "label", "task", "report", "audit")
 
 KEYS = ("layer", "grain", "shard", "stored", "status", "source")
 STATUSES = ("draft", "released")
-OUTSIDE = re.compile(r"(raw_[a-z0-9_]+|map|split)\.[a-z0-9_]+")
-"""Names that are no views: what ``load`` wrote, maps and splits."""
+OUTSIDE = re.compile(r"(raw_[a-z0-9_]+|map|split|image)\.[a-z0-9_]+")
+"""Names that are no views: what ``load`` wrote, maps and splits, tables of images."""
 
 KEYWORDS = frozenset(
     """
@@ -264,7 +264,7 @@ def _ordered(views: dict[str, View]) -> dict[str, View]:
                 if not OUTSIDE.fullmatch(name):
                     raise RegistryError(
                         f"{view.path}: found it reads {name}; expected a view with its version, "
-                        "raw_<schema>.<table>, map.<name> or split.<name>"
+                        "raw_<schema>.<table>, map.<name>, split.<name> or image.<task>"
                     )
                 continue
             if LAYERS.index(parent.layer) > LAYERS.index(view.layer):

@@ -342,6 +342,6 @@ def test_row_groups_and_shards_hold_every_record_once(tmp_path, monkeypatch):
     assert [each["record_id"] for each in rows] == [str(k) for k in range(n)]
     assert (np.array([each["samples"] for each in rows]) == vals.reshape(n, -1)).all()
     assert writer.facts().num_rows == n
-    column = pq.read_metadata(files[0]).row_group(0).column(7)
+    column = pq.read_metadata(files[0]).row_group(0).column(8)
     assert (column.path_in_schema, column.compression) == ("samples.list.element", "ZSTD")
     assert "DELTA_BINARY_PACKED" in column.encodings

@@ -11,7 +11,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -308,8 +308,7 @@ def _open_wfdb(folder: Path, headers: list[Path]) -> SignalSource:
             if problem is not None:
                 raise _broken(header.name, [problem])
             order = [leads.index(lead) for lead in LEADS]
-            scale = Scale(LEADS, HZ, record.scale.uv_per_count, record.scale.baseline)
-            yield place, record.counts[order][None], scale
+            yield place, record.counts[order][None], replace(record.scale, leads=LEADS)
 
     def as_source() -> dict:
         """Headers alone: they hold the checksums of the samples."""

@@ -2,7 +2,8 @@
 
 ====================  ===================================================================================
 ``signal``            a row a record: ``samples`` are ``n_leads`` × ``n_samples`` counts, lead after lead in
-                      the order of ``leads`` (names, comma between); µV = (count − baseline) × uv_per_count
+                      the order of ``leads`` (names, comma between); µV = (count − baseline) × uv_per_count;
+                      ``missing_count`` is the count that stands for no value, null where all are values
 ``signal_fact``       a row a record: what label rules need to know of it, since no view opens a signal
 ====================  ===================================================================================
 
@@ -20,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from warehouse.leads import complete, standard_name
 from warehouse.load.columns import from_blocks, from_bools, from_known, from_numbers, from_texts, repeated
 
 RECORDS_PER_SHARD = 2048
@@ -35,6 +37,7 @@ SIGNAL = pa.schema(
         ("hz", pa.int32()),
         ("uv_per_count", pa.float64()),
         ("baseline", pa.int32()),
+        ("missing_count", pa.int32()),
         ("samples", pa.list_(pa.field("item", pa.int16()))),
     ]
 )
@@ -47,8 +50,10 @@ FACT = pa.schema(
         ("min_count", pa.int32()),
         ("max_count", pa.int32()),
         ("uv_per_count", pa.float64()),
+        ("extreme_uv", pa.float64()),
     ]
 )
+"""``extreme_uv``: how far from 0 µV the twelve leads go, derived ones among them; null without a single value."""
 _HOW = {
     "compression": "zstd",
     "compression_level": 1,
@@ -59,12 +64,16 @@ _HOW = {
 
 @dataclass(frozen=True)
 class Scale:
-    """Of one block: ``uv_per_count`` µV lie between two counts, ``baseline`` is the count of 0 µV."""
+    """Of one block: ``uv_per_count`` µV lie between two counts, ``baseline`` is the count of 0 µV.
+
+    ``missing`` is the count that stands for no value, where the format has one.
+    """
 
     leads: tuple[str, ...]
     hz: int
     uv_per_count: float
     baseline: int = 0
+    missing: int | None = None
 
 
 class CountsWriter:
@@ -106,6 +115,9 @@ class CountsWriter:
                     from_numbers(np.full(n, scale.hz, np.int32)),
                     from_numbers(np.full(n, scale.uv_per_count)),
                     from_numbers(np.full(n, scale.baseline, np.int32)),
+                    from_known(
+                        np.full(n, scale.missing or 0, np.int32), np.full(n, scale.missing is not None)
+                    ),
                     from_blocks(counts.reshape(n, -1)),
                 ],
                 schema=SIGNAL,
@@ -123,7 +135,7 @@ class CountsWriter:
                 from_bools(nothing),
                 from_known(nothing, nothing),
                 *(from_known(nothing.astype(np.int32), nothing) for _ in range(3)),
-                from_known(nothing.astype(np.float64), nothing),
+                *(from_known(nothing.astype(np.float64), nothing) for _ in range(2)),
             ],
             schema=FACT,
         )
@@ -160,6 +172,22 @@ def _facts(ids: Sequence[str], counts: np.ndarray, scale: Scale) -> pa.Table:
             from_numbers(lowest.min(axis=1).astype(np.int32)),
             from_numbers(highest.max(axis=1).astype(np.int32)),
             from_numbers(np.full(n, scale.uv_per_count)),
+            from_known(*_extremes(counts, scale)),
         ],
         schema=FACT,
     )
+
+
+def _extremes(counts: np.ndarray, scale: Scale) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) µV, and whether the record has a value at all."""
+    values = counts.astype(np.float32) - np.float32(scale.baseline)  # whole and half numbers below 2²³: exact
+    if scale.missing is not None:
+        values[counts == scale.missing] = np.nan
+    names = [standard_name(lead) for lead in scale.leads]
+    extreme = np.zeros(len(counts), np.float64)
+    known = np.zeros(len(counts), bool)
+    for lead in complete({name: values[:, place] for place, name in enumerate(names)}).values():
+        present = ~np.isnan(lead)
+        extreme = np.maximum(extreme, np.abs(np.where(present, lead, 0)).max(axis=1, initial=0))
+        known |= present.any(axis=1)
+    return extreme * scale.uv_per_count, known

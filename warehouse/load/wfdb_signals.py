@@ -7,7 +7,7 @@ header's length, first values and checksums; every other layout goes through the
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,8 @@ _SIGNAL = re.compile(
     r"(?:\s+(?P<resolution>\d+)(?:\s+(?P<zero>-?\d+)(?:\s+(?P<first>-?\d+)(?:\s+(?P<checksum>-?\d+)"
     r"(?:\s+(?P<block>\d+)(?:\s+(?P<lead>.*))?)?)?)?)?)?)?"
 )
+MISSING = {"16": -32768, "61": -32768, "160": -32768, "212": -2048, "310": -512, "311": -512, "80": -128}
+"""Format → the count that stands for no value, after the WFDB specification."""
 DEFAULT_GAIN = 200.0
 """Counts per mV where a header says 0 or nothing, after the WFDB specification."""
 _MICROVOLTS = {"mv": 1000.0, "uv": 1.0, "µv": 1.0, "v": 1e6, None: 1000.0}
@@ -76,7 +78,7 @@ def read_wfdb(header: Path) -> Counts:
         or len({each["file"] for each in signals}) > 1
     ):
         return _by_wfdb(header)
-    scale = _scale(header, hz, signals)
+    scale = replace(_scale(header, hz, signals), missing=MISSING["16"])
     data = header.with_name(signals[0]["file"])
     expected = n_leads * n_samples * 2
     try:
@@ -151,6 +153,8 @@ def _by_wfdb(header: Path) -> Counts:
         set(map(float, record.adc_gain)),
         set(record.baseline),
     )
+    missing = {MISSING.get(each) for each in record.fmt or ()}
+    scale = replace(scale, missing=missing.pop() if len(missing) == 1 else None)
     return Counts(np.ascontiguousarray(record.d_signal.T, np.int16), scale)
 
 
