@@ -115,7 +115,7 @@ def main() -> None:
 @click.option(
     "--base-url", metavar="URL", help="Where --download fetches from; default: the data-set card's."
 )
-@click.option("--workers", type=click.IntRange(1), help="Processes for .vital files; default 2.")
+@click.option("--workers", type=click.IntRange(1), help="Processes that read signals; default 2.")
 @click.option(
     "--split", type=click.Path(path_type=Path), help="lydus: the published split; else one is drawn."
 )
@@ -131,7 +131,7 @@ def load(dataset, source, home, json, **options) -> None:
     """Load a raw release from the folder SOURCE into Parquet.
 
     Everything is checked before anything is written: input that breaks the contract is rejected with file and
-    row, and what was loaded before stays. DATASET is one of: vitaldb-arrhythmia, lydus, ptbxl.
+    row, and what was loaded before stays. DATASET is one of: vitaldb-arrhythmia, lydus, ptbxl, mitbih.
     """
     from warehouse.load import loaders
 

@@ -17,6 +17,10 @@ ALLOWED = {
         "warehouse/load/annotation_csv.py",
         "Start",
     ): "the grammar of the marker column; what markers mean, the views say",
+    ("pipelines/folders.py", "F"): "the name of a measure",
+    ("pipelines/render/lettering.py", "L"): "Pillow's name of a grey image",
+    ("warehouse/synthetic/lydus.py", "F"): "a sex",
+    ("warehouse/synthetic/vitaldb.py", "F"): "a sex",
     ("warehouse/synthetic/annotation_files.py", "premature"): "an event of registry/synthetic, not a reason",
     ("warehouse/synthetic/beats.py", "premature"): "an event of registry/synthetic, not a reason",
     ("warehouse/synthetic/rows.py", "gap"): "an event of registry/synthetic, not a reason",
@@ -28,6 +32,10 @@ GRAMMAR = {"filler", "reset", "negation", "age", "either", "or"}
 """Kinds of keys that are words of any English sentence (with, no, or): they name nothing."""
 
 
+COUNTS = set("aefjnrx")
+"""Symbols that name numbers in any program (n, f)."""
+
+
 def rule_words() -> set[str]:
     """Every key of every map (the first column), and today's names that old keys are translated to."""
     words = set()
@@ -35,7 +43,7 @@ def rule_words() -> set[str]:
         for row in map_rows(name):
             if row.get("kind") not in GRAMMAR:
                 words |= {next(iter(row.values())), *(row[column] for column in ("rhythm",) if column in row)}
-    return {word for word in words if re.search(r"\w", word)}
+    return {word for word in words if re.search(r"\w", word)} - COUNTS
 
 
 def is_phrase(word: str) -> bool:

@@ -14,6 +14,7 @@ LOADERS = {
     "vitaldb-arrhythmia": ("vitaldb_arrhythmia", ("subjects", "signals", "download", "base_url", "workers")),
     "lydus": ("lydus", ("split", "dx_separator", "profile")),
     "ptbxl": ("ptbxl", ("hz", "statements")),
+    "mitbih": ("mitbih", ("workers",)),
 }
 """Data set → module of this package, and the options that its ``load`` takes beside ``progress``."""
 

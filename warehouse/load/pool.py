@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
-J = TypeVar("J")
-R = TypeVar("R")
+Job = TypeVar("Job")
+Result = TypeVar("Result")
 
 AHEAD = 4
 """So many jobs a process are under way or waiting to be taken: results in memory stay few."""
@@ -17,7 +17,7 @@ AHEAD = 4
 @contextmanager
 def mapper(
     workers: int, jobs: int, preload: Sequence[str] = ()
-) -> Iterator[Callable[[Callable[[J], R], Sequence[J]], Iterator[R]]]:
+) -> Iterator[Callable[[Callable[[Job], Result], Sequence[Job]], Iterator[Result]]]:
     """``map`` over a pool of up to ``workers`` processes, in this process where that is one.
 
     Processes begin with the modules ``preload`` and with nothing of ours: no thread or lock is inherited.

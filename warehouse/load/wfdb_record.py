@@ -1,0 +1,331 @@
+"""One WFDB record, whole: header, comments, every lead as the counts that were stored, annotations.
+
+All formats and multi-segment records are read by the wfdb package. What is added here: sizes and checksums are
+held against the header, comments keep their letters (wfdb drops what is not ASCII), and what is broken costs only
+itself: a file that is not there its leads, an annotation file the annotations.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from warehouse.errors import Problem
+
+BITS = {"8": 8, "16": 16, "24": 24, "32": 32, "61": 16, "80": 8, "160": 16, "212": 12}
+"""Format → bits a sample, where every sample takes the same."""
+
+INVALID = {"8": -(1 << 7), "80": -(1 << 7), "508": -(1 << 7), "212": -(1 << 11), "310": -(1 << 9), "311": -(1 << 9),
+    "16": -(1 << 15), "61": -(1 << 15), "160": -(1 << 15), "516": -(1 << 15), "24": -(1 << 23), "524": -(1 << 23),
+    "32": -(1 << 31)}  # fmt: skip
+"""Format → the count that stands for a missing sample (WFDB's signal(5))."""
+
+
+@dataclass(frozen=True)
+class RecordJob:
+    """What to read: a header, the record's id, its folder below the release, the annotators that it should have."""
+
+    header: Path
+    record_id: str
+    folder: str
+    annotators: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Lead:
+    """One lead of one segment. ``samples`` (n,) int32 counts, None where they were refused (``problem`` says why).
+
+    ``checksum`` is ``verified``, ``not declared`` or ``differs``; None where nothing was read. Samples count from
+    ``first_sample``, at the lead's own rate.
+    """
+
+    segment_no: int
+    channel: int
+    name: str
+    first_sample: int
+    n_samples: int
+    hz: float
+    gain: float
+    baseline: int
+    units: str
+    format: str
+    file: str
+    adc_bits: int | None = None
+    adc_zero: int | None = None
+    declared: int | None = None
+    checksum: str | None = None
+    samples: np.ndarray | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """The rows of one annotation file, in its order; texts and numbers (n,)."""
+
+    annotator: str
+    file: str
+    sample: np.ndarray
+    symbol: list[str]
+    subtype: np.ndarray
+    chan: np.ndarray
+    num: np.ndarray
+    aux: list[str]
+
+
+@dataclass
+class Record:
+    """A record as read. ``files``: name, sha256 and size of all that was there; ``comments``: line number and text."""
+
+    job: RecordJob
+    hz: float | None = None
+    n_signals: int | None = None
+    n_samples: int | None = None
+    n_segments: int = 1
+    base_time: str | None = None
+    base_date: str | None = None
+    comments: list[tuple[int, str]] = field(default_factory=list)
+    leads: list[Lead] = field(default_factory=list)
+    annotations: list[Annotations] = field(default_factory=list)
+    files: dict[str, tuple[str, int]] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    is_read: bool = False
+    """Whether the header could be read at all."""
+
+
+def read_record(job: RecordJob) -> Record:
+    """Read everything that is readable; the rest stands in ``problems``. Never raises for what a file holds."""
+    record = Record(job)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # wfdb on pandas 3
+        _read_signals(record)
+        if record.is_read:
+            for annotator in job.annotators:
+                _read_annotations(record, annotator)
+    return record
+
+
+def header_lines(header: Path) -> list[tuple[int, str]]:
+    """Line number and text of every line that is not empty: UTF-8, else Latin-1. Raises OSError."""
+    data = header.read_bytes()
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    return [(number, line.strip()) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+
+
+def segments_of(header: Path) -> list[str]:
+    """The names of a multi-segment record's segments, gaps (``~``) left out; empty for any other record."""
+    lines = [line for _, line in header_lines(header) if not line.startswith("#")]
+    if not lines or "/" not in lines[0].split()[0]:
+        return []
+    return [line.split()[0] for line in lines[1:] if not line.startswith("~")]
+
+
+def _read_signals(record: Record) -> None:
+    import wfdb
+
+    header = record.job.header
+    try:
+        lines = header_lines(header)
+        _note_file(record, header)
+        record.comments = [(number, line[1:].strip()) for number, line in lines if line.startswith("#")]
+        fields = next((line for _, line in lines if not line.startswith("#")), "").split()
+        if not fields or "/" not in fields[0]:
+            read = _read_segment(record, header, 0, 0)
+            if read is None:
+                return
+            head = read
+        else:
+            head = wfdb.rdheader(str(header.with_suffix("")))
+            record.n_segments = head.n_seg
+            start = 0
+            for number, (name, length) in enumerate(zip(head.seg_name, head.seg_len, strict=True)):
+                if name != "~" and length:
+                    segment = header.with_name(f"{name}.hea")
+                    if segment.is_file():
+                        _note_file(record, segment)
+                    _read_segment(record, segment, number, start)
+                start += length
+    except Exception as error:  # wfdb raises whatever its parser meets
+        _refuse(record, header.name, _said(error), "a WFDB header")
+        return
+    record.is_read = True
+    record.hz, record.n_signals, record.n_samples = head.fs, head.n_sig, head.sig_len
+    record.base_time = None if head.base_time is None else str(head.base_time)
+    record.base_date = None if head.base_date is None else str(head.base_date)
+
+
+def _read_segment(record: Record, header: Path, segment_no: int, start: int):
+    """One header with its files. Returns what wfdb read of it; a problem and None when that was nothing."""
+    import wfdb
+
+    base = str(header.with_suffix(""))
+    how = {"physical": False, "return_res": 32, "smooth_frames": False}
+    try:
+        read = wfdb.rdrecord(base, **how)
+        if not read.n_sig:
+            return wfdb.rdheader(base)  # rdrecord takes the length for 0
+        if any(read.skew or ()):
+            read = wfdb.rdrecord(base, ignore_skew=True, **how)  # a checksum is of what the file holds
+        channels, broken = list(range(read.n_sig)), {}
+    except Exception as error:
+        try:
+            read = wfdb.rdheader(base)
+        except Exception as said:
+            _refuse(record, header.name, _said(said), "a WFDB header")
+            return None
+        broken = _broken_files(header, read) or dict.fromkeys(read.file_name, (_said(error), "whole signals"))
+        channels = [place for place, name in enumerate(read.file_name) if name not in broken]
+        for name, (found, expected) in broken.items():
+            lost = [_name(read, place) for place in range(read.n_sig) if read.file_name[place] == name]
+            _refuse(record, name, found, f"{expected}; leads lost: {', '.join(lost)}")
+        partly = None
+        if channels:
+            try:
+                partly = wfdb.rdrecord(base, channels=channels, ignore_skew=True, **how)
+            except Exception as said:
+                _refuse(record, header.name, _said(said), "signals that the wfdb package reads")
+                channels, broken = [], {**broken, **dict.fromkeys(read.file_name, (_said(said), ""))}
+        read.e_d_signal = partly.e_d_signal if partly is not None else []
+    for name in dict.fromkeys(read.file_name or ()):
+        if header.with_name(name).is_file():
+            _note_file(record, header.with_name(name))
+    counts = dict(zip(channels, read.e_d_signal or (), strict=True))
+    for channel in range(read.n_sig or 0):
+        lead = _lead(read, channel, segment_no, start, counts.get(channel))
+        if lead.checksum == "differs":
+            found = f"checksum {int(lead.samples.sum(dtype=np.int64)) & 0xFFFF} in lead {lead.name}"
+            _refuse(
+                record, lead.file, found, f"{lead.declared}, as {header.name} says; the lead is not loaded"
+            )
+            lead = _without_samples(lead, "checksum differs")
+        elif lead.samples is None:
+            lead = _without_samples(lead, broken.get(lead.file, ("not read", ""))[0])
+        record.leads.append(lead)
+    return read
+
+
+def _lead(read, channel: int, segment_no: int, start: int, samples: np.ndarray | None) -> Lead:
+    frame = read.samps_per_frame[channel] or 1
+    declared = read.checksum[channel]
+    declared = None if not declared else int(declared) & 0xFFFF  # 0 is what writers put who compute none
+    verdict = None
+    if samples is not None:
+        found = int(samples.sum(dtype=np.int64)) & 0xFFFF
+        verdict = "not declared" if declared is None else "verified" if found == declared else "differs"
+    length = len(samples) if samples is not None else (read.sig_len or 0) * frame
+    return Lead(
+        segment_no=segment_no,
+        channel=channel,
+        name=_name(read, channel),
+        first_sample=start * frame,
+        n_samples=length,
+        hz=float(read.fs) * frame,
+        gain=float(read.adc_gain[channel]),
+        baseline=int(read.baseline[channel]),
+        units=read.units[channel],
+        format=read.fmt[channel],
+        file=read.file_name[channel],
+        adc_bits=read.adc_res[channel],
+        adc_zero=read.adc_zero[channel],
+        declared=declared,
+        checksum=verdict,
+        samples=samples,
+    )
+
+
+def _without_samples(lead: Lead, why: str) -> Lead:
+    return Lead(**{**lead.__dict__, "samples": None, "problem": why})
+
+
+def _name(read, channel: int) -> str:
+    return ((read.sig_name or [None] * read.n_sig)[channel] or f"signal {channel}").strip()
+
+
+def _broken_files(header: Path, read) -> dict[str, tuple[str, str]]:
+    """Signal files that are missing or have too few bytes: name → found and expected."""
+    broken = {}
+    for name in dict.fromkeys(read.file_name):
+        path = header.with_name(name)
+        if not path.is_file():
+            broken[name] = ("no such file", "the file that the header names")
+            continue
+        places = [place for place, other in enumerate(read.file_name) if other == name]
+        bits = BITS.get(read.fmt[places[0]])
+        if bits is None or not read.sig_len:
+            continue
+        samples = read.sig_len * sum(read.samps_per_frame[place] or 1 for place in places)
+        expected = (samples * bits + 7) // 8 + (read.byte_offset[places[0]] or 0)
+        size = path.stat().st_size
+        if size < expected:
+            broken[name] = (
+                f"{size:,} bytes",
+                f"{expected:,} ({samples:,} samples in format {read.fmt[places[0]]})",
+            )
+    return broken
+
+
+def _read_annotations(record: Record, annotator: str) -> None:
+    import wfdb
+
+    base = record.job.header.with_suffix("")
+    path = base.with_suffix(f".{annotator}")
+    if not path.is_file():
+        _refuse(record, path.name, "no such file", "the record's annotations")
+        return
+    try:
+        data = path.read_bytes()
+        _note_file(record, path, data)
+        read = wfdb.rdann(str(base), annotator, return_label_elements=["label_store"])
+        symbols = _symbols(read, base, annotator)
+    except Exception as error:
+        _refuse(record, path.name, _said(error), "a WFDB annotation file")
+        return
+    if data[-2:] != b"\0\0":
+        _refuse(
+            record, path.name, f"no end mark after {len(symbols):,} annotations", "two zero bytes at the end"
+        )
+    record.annotations.append(
+        Annotations(
+            annotator,
+            path.name,
+            read.sample,
+            symbols,
+            *(np.asarray(values, np.int32) for values in (read.subtype, read.chan, read.num)),
+            [(note or "").rstrip("\0") for note in read.aux_note],
+        )
+    )
+
+
+def _symbols(read, base: Path, annotator: str) -> list[str]:
+    """The symbol of every annotation; a code without one becomes ``[code]``."""
+    import wfdb
+
+    known = {label.label_store: label.symbol for label in wfdb.io.annotation.ann_labels}
+    if read.custom_labels is not None:
+        custom = wfdb.rdann(str(base), annotator, return_label_elements=["label_store", "symbol"])
+        known |= dict(zip(custom.label_store.tolist(), custom.symbol, strict=True))
+    texts = {code: known.get(code) for code in set(read.label_store.tolist())}
+    return [
+        texts[code] if isinstance(texts[code], str) else f"[{code}]" for code in read.label_store.tolist()
+    ]
+
+
+def _note_file(record: Record, path: Path, data: bytes | None = None) -> None:
+    if path.name not in record.files:
+        data = path.read_bytes() if data is None else data
+        record.files[path.name] = (hashlib.sha256(data).hexdigest(), len(data))
+
+
+def _refuse(record: Record, where: str, found: str, expected: str) -> None:
+    record.problems.append(Problem(f"record {record.job.record_id}, {where}", found, expected))
+
+
+def _said(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
