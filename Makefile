@@ -34,6 +34,7 @@ $(VENV)/.core: pyproject.toml constraints.txt
 
 $(VENV)/.test: $(VENV)/.core
 	$(PIP) -e '.[test]'
+	$(PIP) --no-deps imgaug==0.4.0
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.core

@@ -34,17 +34,33 @@ def augment(pixels: np.ndarray, draws: Draws) -> tuple[np.ndarray, np.ndarray]:
     page, x to the right and y down from the corner of the canvas, to those of the result. Raises ValueError for other
     pixels and for the draws of a plain image.
     """
+    pixels = laid_on(pixels, draws)
+    height, width = pixels.shape[:2]
+    if draws.rotation:
+        pixels = _rotated(pixels, draws.rotation)
+    scanned = _noised(pixels, draws.seed, draws.noise, *crop_pixels(height, width, draws.crop))
+    if scanned.shape != pixels.shape:
+        scanned = cv2.resize(scanned, (width, height), interpolation=cv2.INTER_AREA)
+    _lit(scanned, light_table(draws.temperature))
+    return scanned, geometry_map(height, width, draws)
+
+
+def laid_on(pixels: np.ndarray, draws: Draws) -> np.ndarray:
+    """What the augmentation begins with, here and in imgaug: the checked page, with its creases where drawn."""
     if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
         raise ValueError(f"pixels: found {pixels.dtype} {pixels.shape}; expected uint8 (height, width, 3)")
     if draws.noise is None or draws.crop is None or draws.temperature is None:
         raise ValueError(f"draws of seed {draws.seed}: found a plain image's; expected noise, crop and light")
-    height, width = pixels.shape[:2]
+    return pixels
+
+
+def geometry_map(height: int, width: int, draws: Draws) -> np.ndarray:
+    """float64 (2, 3): plain coordinates to augmented ones; the rotation about the page's centre, then the crop."""
     top, left = crop_pixels(height, width, draws.crop)
-    scanned = _noised(pixels, draws.seed, draws.noise, top, left)
-    if scanned.shape != pixels.shape:
-        scanned = cv2.resize(scanned, (width, height), interpolation=cv2.INTER_AREA)
-    _lit(scanned, light_table(draws.temperature))
-    return scanned, crop_map(height, width, top, left)
+    crop = crop_map(height, width, top, left)
+    if not draws.rotation:
+        return crop
+    return crop @ np.vstack([_turn(draws.rotation, width / 2, height / 2), [0.0, 0.0, 1.0]])
 
 
 def crop_pixels(height: int, width: int, fraction: float) -> tuple[int, int]:
@@ -64,6 +80,21 @@ def noise_generator(seed: int) -> np.random.Generator:
     bits = np.random.SFC64(seed)
     bits.random_raw(SKIPPED_WORDS, output=False)
     return np.random.Generator(bits)
+
+
+def _turn(degrees: int, x: float, y: float) -> np.ndarray:
+    """float64 (2, 3): a turn about (x, y), clockwise as seen since y points down."""
+    cos, sin = np.cos(np.deg2rad(degrees)), np.sin(np.deg2rad(degrees))
+    return np.array([[cos, -sin, x - cos * x + sin * y], [sin, cos, y - sin * x - cos * y]])
+
+
+def _rotated(pixels: np.ndarray, degrees: int) -> np.ndarray:
+    """Turned about its centre, linear interpolation, black where the page is not."""
+    height, width = pixels.shape[:2]
+    centres = _turn(
+        degrees, width / 2 - 0.5, height / 2 - 0.5
+    )  # OpenCV counts from the centre of the first pixel
+    return cv2.warpAffine(pixels, centres, (width, height), flags=cv2.INTER_LINEAR)
 
 
 def _noised(pixels: np.ndarray, seed: int, sd: float, top: int, left: int) -> np.ndarray:

@@ -1,0 +1,33 @@
+"""imgaug 0.4.0 on NumPy 2: its last release (of February 2020) reads ``np.sctypes`` when it is imported, which is gone.
+
+Import imgaug from here and nowhere else. The table is there for the length of that import only.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from pipelines.render.opencv import cv2  # noqa: F401  imgaug imports it too; ours sets one thread
+
+_SCTYPES = {
+    "int": [np.int8, np.int16, np.int32, np.int64],
+    "uint": [np.uint8, np.uint16, np.uint32, np.uint64],
+    "float": [np.float16, np.float32, np.float64, np.longdouble],
+}
+
+_lent = not hasattr(np, "sctypes")
+if _lent:
+    np.sctypes = _SCTYPES
+try:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import imgaug
+        import imgaug.augmenters
+        import imgaug.random
+finally:
+    if _lent:
+        del np.sctypes
+
+__all__ = ["imgaug"]
