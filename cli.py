@@ -229,6 +229,84 @@ def audit(task, home, json) -> None:
         raise CheckFailed(f"{len(failed)} of {len(findings)} audits return rows: {', '.join(failed)}")
 
 
+def image_options(function: Callable) -> Callable:
+    """What decides how an image is made; the defaults are the published settings."""
+    from pipelines.render.settings import LAYOUTS, PALETTES
+
+    options = (
+        click.option("--plain", is_flag=True, help="The page as printed: no noise, crop or light."),
+        click.option("--quality", type=click.IntRange(1, 100), help="Of JPEGs; default 90."),
+        click.option(
+            "--augmenter", type=click.Choice(["fused", "imgaug"]), help="Default fused; same bytes."
+        ),
+        click.option("--dpi", type=int, help="Default 200."),
+        click.option("--layout", type=click.Choice(list(LAYOUTS)), help="Default 3x4."),
+        click.option("--rhythm", metavar="LEADS", help="Strips below, as in II,V1, or none; default II."),
+        click.option("--palette", type=click.Choice(list(PALETTES)), help="Of the grid; default 5, red."),
+        click.option("--paper-speed", type=float, metavar="MM/S", help="Default 25."),
+        click.option("--gain", type=float, metavar="MM/MV", help="Default 10."),
+        click.option(
+            "--rotate", type=click.IntRange(0, 180), help="Turn by up to so many degrees; default 0."
+        ),
+        click.option("--wrinkles", is_flag=True, help="Creases and wrinkles."),
+        click.option("--geometry", is_flag=True, help="Where everything lies, as JSON beside each image."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@verb("render", json=True)
+@click.argument("task")
+@click.option("--part", help="Only this part; default: all.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N instances by id.")
+@click.option("--workers", type=click.IntRange(1), help="Processes; default: one a core.")
+@click.option("--format", "format", type=click.Choice(["jpeg", "png"]), help="Default jpeg.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="A folder of its own; default: in the data home."
+)
+@image_options
+def render(task, part, limit, workers, out, geometry, home, json, **options) -> None:
+    """Draw the paper images of TASK's instances from the loaded signals.
+
+    Images that are there and whole are kept; one that cannot be drawn is listed, and the rest goes on (exit 1).
+    """
+    from pipelines.render.options import settings_from
+    from pipelines.render.stage import render_task
+    from warehouse.spec import find_spec
+
+    settings = settings_from(options, find_spec(task))
+    report = render_task(
+        home,
+        task,
+        settings,
+        part=part,
+        limit=limit,
+        workers=workers,
+        geometry=geometry,
+        out=out,
+        progress=True,
+    )
+    print_json(report.as_json()) if json else click.echo(report.as_text())
+    report.raise_for_failures()
+
+
+@verb("render-record", json=True)
+@click.argument("record", type=click.Path(path_type=Path))
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option(
+    "--seed", type=click.IntRange(0, 2**31 - 1), help="Of the draws; default: from the record's name."
+)
+@image_options
+def render_record(record, out, seed, geometry, home, json, **options) -> None:
+    """Draw one WFDB record (with or without .hea) to OUT, a .jpg or .png; a longer one gives a page per 10 s."""
+    from pipelines.render import record as stage
+    from pipelines.render.options import settings_from
+
+    drawn = stage.render_record(record, out, settings_from(options), seed=seed, geometry=geometry)
+    print_json(drawn) if json else click.echo("\n".join(image["file"] for image in drawn))
+
+
 @verb("baseline", json=True)
 @click.argument("task")
 @click.argument("name")

@@ -7,8 +7,10 @@ augmented leads are aVR = −(I + II) / 2, aVL = I − II / 2, aVF = II − I / 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 LEADS = ("I", "II", "III", "aVR", "aVL", "aVF", "V1", "V2", "V3", "V4", "V5", "V6")
 """All twelve, in the usual order."""

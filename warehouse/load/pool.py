@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -31,9 +32,16 @@ def mapper(
     context = get_context("forkserver")
     context.set_forkserver_preload(list(preload))
     with ExitStack() as stack:
-        pool = stack.enter_context(ProcessPoolExecutor(min(workers, jobs), mp_context=context))
+        pool = stack.enter_context(
+            ProcessPoolExecutor(min(workers, jobs), mp_context=context, initializer=_leave_interrupts)
+        )
         stack.callback(pool.shutdown, wait=True, cancel_futures=True)
         yield lambda function, items: _in_batches(pool, function, items, AHEAD * workers)
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C reaches every process of a terminal; what it means is the first one's business."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _in_batches(pool, function: Callable, items: Sequence, size: int) -> Iterator:
