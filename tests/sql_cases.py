@@ -80,6 +80,7 @@ def raw_columns() -> dict[str, list[tuple[str, str]]]:
         "raw_vitaldb.clinical": CLINICAL,
         "split.vitaldb": pa.schema([("subject_id", pa.int32()), ("part", pa.string())]),
         **{f"raw_vitaldb.{name}": schema for name, schema in SCHEMAS.items() if name != "signal"},
+        **_images(),
         **_lydus(stamped),
         **_ptbxl(stamped),
     }
@@ -89,6 +90,21 @@ def raw_columns() -> dict[str, list[tuple[str, str]]]:
         con.register("empty", schema.empty_table())
         found[name] = [(column, kind) for column, kind, *_ in con.execute("DESCRIBE empty").fetchall()]
     return found
+
+
+def _images() -> dict:
+    """What `render` writes, for every task that has images."""
+    import polars as pl
+
+    from pipelines.render.folder import schema
+    from warehouse.spec import specs
+
+    table = pl.DataFrame(schema=schema()).to_arrow().schema
+    return {
+        f"image.{spec.view.removeprefix('task.')}": table
+        for spec in specs()
+        if "render" in spec.data.get("input", {})
+    }
 
 
 def _lydus(stamped: list) -> dict:
