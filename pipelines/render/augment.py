@@ -2,8 +2,8 @@
 
 ::
 
-    page ──rotate──▶ noise, clip ──▶ crop, stretch back ──▶ colour temperature
-         (off)       same in R, G, B    OpenCV, INTER_AREA     a table of 3 × 256
+    page ──crease──▶ ──turn──▶ noise, clip ──▶ crop, stretch back ──▶ colour temperature
+          (off)       (off)    same in R, G, B   OpenCV, INTER_AREA      a table of 3 × 256
 
 The result is a function of the pixels and the draws alone: no global generator is read or changed, and the number
 of OpenCV's threads does not matter. Rows go through the noise in stripes that stay in the cache.
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pipelines.render.creases import shade
 from pipelines.render.draws import Draws
 from pipelines.render.light import light_table
 from pipelines.render.opencv import cv2
@@ -51,7 +52,7 @@ def laid_on(pixels: np.ndarray, draws: Draws) -> np.ndarray:
         raise ValueError(f"pixels: found {pixels.dtype} {pixels.shape}; expected uint8 (height, width, 3)")
     if draws.noise is None or draws.crop is None or draws.temperature is None:
         raise ValueError(f"draws of seed {draws.seed}: found a plain image's; expected noise, crop and light")
-    return pixels
+    return pixels if draws.crease_angle is None else shade(pixels, draws)
 
 
 def geometry_map(height: int, width: int, draws: Draws) -> np.ndarray:
@@ -91,10 +92,9 @@ def _turn(degrees: int, x: float, y: float) -> np.ndarray:
 def _rotated(pixels: np.ndarray, degrees: int) -> np.ndarray:
     """Turned about its centre, linear interpolation, black where the page is not."""
     height, width = pixels.shape[:2]
-    centres = _turn(
-        degrees, width / 2 - 0.5, height / 2 - 0.5
-    )  # OpenCV counts from the centre of the first pixel
-    return cv2.warpAffine(pixels, centres, (width, height), flags=cv2.INTER_LINEAR)
+    # OpenCV counts from the centre of the first pixel.
+    turn = _turn(degrees, width / 2 - 0.5, height / 2 - 0.5)
+    return cv2.warpAffine(pixels, turn, (width, height), flags=cv2.INTER_LINEAR)
 
 
 def _noised(pixels: np.ndarray, seed: int, sd: float, top: int, left: int) -> np.ndarray:
@@ -117,12 +117,12 @@ def _noised(pixels: np.ndarray, seed: int, sd: float, top: int, left: int) -> np
     for row in range(0, len(out), STRIPE):
         stripe = out[row : row + STRIPE]
         rows = len(stripe)
-        generator.standard_normal(out=normal[:rows])
-        np.multiply(normal, sd, out=product, casting="same_kind")
-        np.rint(product, out=product)
-        np.copyto(grey, product[:, left : width - left], casting="unsafe")
-        cv2.merge([grey, grey, grey], rgb)
-        sums = rgb[:rows]
+        drawn, rounded, values, sums = normal[:rows], product[:rows], grey[:rows], rgb[:rows]
+        generator.standard_normal(out=drawn)
+        np.multiply(drawn, sd, out=rounded, casting="same_kind")
+        np.rint(rounded, out=rounded)
+        np.copyto(values, rounded[:, left : width - left], casting="unsafe")
+        cv2.merge([values, values, values], sums)
         np.add(sums, pixels[top + row : top + row + rows, left : width - left], out=sums)
         np.clip(sums, 0, 255, out=sums)
         np.copyto(stripe, sums, casting="unsafe")

@@ -19,8 +19,8 @@ column              type         what it is
 ``rotation``        int, null    degrees, clockwise as seen
 ``crop``            float, null  fraction cut from each side before the page is stretched to its size again
 ``crease_angle``    int, null    degrees; this and the next three only where wrinkles are on
-``creases_down``    int, null    creases across the page's width (the generator's "vertically")
-``creases_across``  int, null    creases across the page's height ("horizontally")
+``creases_down``    int, null    creases at a right angle to the next ones (the generator's "vertically")
+``creases_across``  int, null    creases that rise to the right by ``crease_angle`` ("horizontally")
 ``texture``         int, null    which of the twenty wrinkle textures
 ==================  ===========  ==============================================================================
 
