@@ -21,6 +21,7 @@ from pipelines.render.leads import first_sample, one_page
 from pipelines.render.lettering import PrintedWord, place, print_words
 from pipelines.render.press import press_for
 from pipelines.render.settings import PUBLISHED, PageSettings
+from warehouse.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,12 @@ def draw_page(
     ``leads``: name → (n,) mV of ten seconds, NaN = missing: the twelve, or the eight from which they follow; other
     leads are left aside. ``grey``: of traces, pulses and separators, 0 black to 1 white; black-and-white pages are
     drawn in black. Values are drawn as they are: no filter, no mean taken off, cut off by the page's edge alone.
-    Raises NoPage for a record that cannot be printed.
+    Raises NoPage for a record that cannot be printed, UsageError for a grey that is none.
     """
     from pipelines.render.opencv import cv2
 
+    if not isinstance(grey, int | float | np.number) or not 0 <= grey <= 1:
+        raise UsageError(f"trace grey: found {grey!r}; expected 0 (black) to 1 (white)")
     twelve = one_page(leads, hz)
     layout = lay_out(settings)
     press = press_for(layout)
