@@ -35,6 +35,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from warehouse.errors import UsageError
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -58,6 +60,15 @@ WARM_K = range(2000, 4000)
 COLD_K = range(10000, 20000)
 TEXTURES = range(1, 21)
 
+_RANGES = {
+    "noise_max": (1, 255),
+    "crop": (0, 0.45),
+    "rotate_deg": (0, 180),
+    "crease_angle": (0, 90),
+    "creases_down": (1, 100),
+    "creases_across": (1, 100),
+}
+
 
 @dataclass(frozen=True)
 class AugmentSettings:
@@ -65,6 +76,7 @@ class AugmentSettings:
 
     ``noise_max`` counts of 0..255, ``crop`` the largest fraction of a side, ``rotate_deg`` the largest angle
     either way, ``wrinkles`` whether creases and a wrinkle texture are laid on, the three after it their bounds.
+    Raises UsageError for a value out of its range.
     """
 
     noise_max: int = 50
@@ -76,11 +88,14 @@ class AugmentSettings:
     creases_across: int = 10
 
     def __post_init__(self) -> None:
-        bounds = {"noise_max": (1, 255), "crop": (0, 0.45), "rotate_deg": (0, 180), "crease_angle": (0, 90)}
-        bounds |= {"creases_down": (1, 100), "creases_across": (1, 100)}
-        for name, (low, high) in bounds.items():
-            if not low <= getattr(self, name) <= high:
-                raise ValueError(f"{name}: found {getattr(self, name)!r}; expected {low} to {high}")
+        for name, (least, most) in _RANGES.items():
+            value = getattr(self, name)
+            kind = float | int if name == "crop" else int
+            if not isinstance(value, kind) or isinstance(value, bool) or not least <= value <= most:
+                what = "" if name == "crop" else ", whole"
+                raise UsageError(
+                    f"augmentation setting {name}: found {value!r}; expected {least} to {most}{what}"
+                )
 
     def as_dict(self) -> dict[str, Any]:
         """As manifests and digests of settings hold them."""

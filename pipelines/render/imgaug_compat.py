@@ -1,6 +1,7 @@
 """imgaug 0.4.0 on NumPy 2: its last release (of February 2020) reads ``np.sctypes`` when it is imported, which is gone.
 
-Import imgaug from here and nowhere else. The table is there for the length of that import only.
+Import imgaug from here and nowhere else. The table is there for the length of that import only. Raises UsageError
+where imgaug is not installed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import warnings
 import numpy as np
 
 from pipelines.render.opencv import cv2  # noqa: F401  imgaug imports it too; ours sets one thread
+from warehouse.errors import UsageError
 
 _SCTYPES = {
     "int": [np.int8, np.int16, np.int32, np.int64],
@@ -26,6 +28,11 @@ try:
         import imgaug
         import imgaug.augmenters
         import imgaug.random
+except ModuleNotFoundError as error:
+    raise UsageError(
+        f"augmenter imgaug: {error.name} is not installed; expected imgaug 0.4.0",
+        "install the extra `imgaug`, or leave --augmenter away: the default gives the same bytes",
+    ) from error
 finally:
     if _lent:
         del np.sctypes

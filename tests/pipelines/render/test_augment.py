@@ -3,6 +3,8 @@
 import hashlib
 import json
 import random
+import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
@@ -68,9 +70,6 @@ def test_the_same_for_any_number_of_threads_of_opencv():
 
 
 def test_importing_sets_one_thread():
-    import subprocess
-    import sys
-
     code = "import pipelines.render.augment, cv2; print(cv2.getNumThreads())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "1"
@@ -210,3 +209,19 @@ def test_a_png_gives_the_pixels_back_and_holds_nothing_else():
 def test_quality_decides_the_size():
     page = pairs.pixels(np.random.default_rng(2), 50, 70)
     assert len(encode(page, 50)) < len(encode(page)) == len(encode(page, 90)) < len(encode(page, 98))
+
+
+@pytest.mark.parametrize(
+    ("missing", "module", "next_step"),
+    [("imgaug", "imgaug_reference", "extra `imgaug`"), ("cv2", "augment", "opencv-python-headless")],
+)
+def test_a_missing_library_is_said_in_words(missing, module, next_step):
+    code = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "from warehouse.errors import LeadhouseError\n"
+        f"try:\n    import pipelines.render.{module}\n"
+        "except LeadhouseError as error:\n    print(error.exit_code, error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("2 ")
+    assert next_step in done.stdout

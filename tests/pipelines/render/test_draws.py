@@ -20,6 +20,7 @@ from pipelines.render.draws import (
     draws_frame,
     seed_of,
 )
+from warehouse.errors import UsageError
 from warehouse.spec import find_spec
 
 
@@ -118,10 +119,18 @@ def test_wrinkles_are_drawn_before_the_noise():
 
 @pytest.mark.parametrize(
     ("setting", "value"),
-    [("noise_max", 0), ("crop", 0.5), ("crop", -0.1), ("rotate_deg", 181), ("crease_angle", 91)],
+    [
+        ("noise_max", 0),
+        ("noise_max", 2.5),
+        ("crop", 0.5),
+        ("crop", -0.1),
+        ("rotate_deg", 181),
+        ("rotate_deg", True),
+        ("crease_angle", 91),
+    ],
 )
 def test_a_setting_out_of_bounds_is_refused(setting, value):
-    with pytest.raises(ValueError, match=f"{setting}: found {value!r}; expected"):
+    with pytest.raises(UsageError, match=f"{setting}: found {value!r}; expected"):
         AugmentSettings(**{setting: value})
 
 
