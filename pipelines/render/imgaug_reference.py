@@ -9,11 +9,15 @@ import numpy as np
 
 from pipelines.render.augment import geometry_map, laid_on
 from pipelines.render.draws import Draws
-from pipelines.render.imgaug_compat import imgaug
+from pipelines.render.imgaug_compat import load_imgaug
 
 
 def augment(pixels: np.ndarray, draws: Draws) -> tuple[np.ndarray, np.ndarray]:
-    """As :func:`pipelines.render.augment.augment`: uint8 (H, W, 3) RGB and draws to the same, and the map."""
+    """As :func:`pipelines.render.augment.augment`: uint8 (H, W, 3) RGB and draws to the same, and the map.
+
+    Raises UsageError where imgaug is not installed.
+    """
+    imgaug = load_imgaug()
     stream = imgaug.random.get_global_rng()
     before = stream.state
     try:

@@ -9,6 +9,7 @@ import pytest
 
 from pipelines.render.augment import augment
 from pipelines.render.draws import draw
+from pipelines.render.imgaug_compat import load_imgaug
 
 if find_spec("imgaug") is None:
     pytest.skip(
@@ -46,7 +47,7 @@ def test_a_turn_is_imgaugs():
 def test_global_generators_stay_as_they_were():
     import random
 
-    from pipelines.render.imgaug_compat import imgaug
+    imgaug = load_imgaug()
 
     def states():
         numpy_state = np.random.get_state()
@@ -59,6 +60,5 @@ def test_global_generators_stay_as_they_were():
 
 
 def test_numpy_is_left_as_it_was():
-    import pipelines.render.imgaug_compat  # noqa: F401
-
+    load_imgaug()
     assert np.lib.NumpyVersion(np.__version__) < "2.0.0" or not hasattr(np, "sctypes")
