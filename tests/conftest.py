@@ -80,3 +80,16 @@ def ptbxl_home(shared: Path, tmp_path_factory: pytest.TempPathFactory):
     load(home, shared / "data" / "ptbxl")
     materialize(home)
     return home
+
+
+@pytest.fixture(scope="session")
+def mitdb_home(shared: Path, tmp_path_factory: pytest.TempPathFactory):
+    """All 48 real records of MIT-BIH, loaded and built once; never write to it."""
+    from warehouse.home import Home
+    from warehouse.load.mitbih import load
+    from warehouse.materialize import materialize
+
+    home = Home(tmp_path_factory.mktemp("mitdb") / "data")
+    load(home, shared / "data" / "mitdb")
+    materialize(home)
+    return home

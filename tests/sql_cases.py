@@ -83,6 +83,7 @@ def raw_columns() -> dict[str, list[tuple[str, str]]]:
         **_images(),
         **_lydus(stamped),
         **_ptbxl(stamped),
+        **_mitbih(),
     }
     con = duckdb.connect()
     found = {}
@@ -170,6 +171,21 @@ def _ptbxl(stamped: list) -> dict:
         ),
         "raw_ptbxl.statement_12sl": STATEMENT_12SL,
     }
+
+
+def _mitbih() -> dict:
+    """As the loader of WFDB records writes them; what it stores once for many rows is text in SQL."""
+    import pyarrow as pa
+
+    from warehouse.load.mitbih_split import SPLIT
+    from warehouse.load.wfdb_tables import SCHEMAS as TABLES
+
+    def plain(schema: pa.Schema) -> pa.Schema:
+        return pa.schema(
+            [(each.name, pa.string() if pa.types.is_dictionary(each.type) else each.type) for each in schema]
+        )
+
+    return {**{f"raw_mitbih.{name}": plain(schema) for name, schema in TABLES.items()}, "split.mitbih": SPLIT}
 
 
 @cache

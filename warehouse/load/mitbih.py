@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from warehouse.home import Home, generation, writing
+from warehouse.load import raw
 from warehouse.load.cards import card_of
+from warehouse.load.mitbih_split import draw_beats
 from warehouse.load.report import LoadReport, write_report
 from warehouse.load.wfdb_release import (
     find_records,
@@ -32,5 +34,6 @@ def load(home: Home, source: Path, *, workers: int = 2, progress: bool = False) 
         tables = write_records(folder, jobs, workers, progress, report)
         unknown_symbols(tables["annotation"], "mitbih_symbol", report)
         report.release = release_of(report, tables["record"]["record_id"].to_pylist())
+        raw.write_table(folder, "split", draw_beats(tables["annotation"], report.release["name"]), report)
         write_report(folder, report)
     return report
