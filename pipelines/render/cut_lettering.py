@@ -18,13 +18,15 @@ from pathlib import Path
 
 import numpy as np
 
+from warehouse.leads import LEADS
+
 RELEASE = "3.8.4"
 POINTS = 11
 DPI = (72, 96, 100, 150, 200, 250, 300, 400, 600)
 WORDS = (
-    *("I", "II", "III", "aVR", "aVL", "aVF", "V1", "V2", "V3", "V4", "V5", "V6"),
-    *(f"{speed}mm/s" for speed in ("12.5", "25", "50", "100")),
-    *(f"{gain}mm/mV" for gain in ("2.5", "5", "10", "20")),
+    *LEADS,
+    *(f"{speed:g}mm/s" for speed in (12.5, 25, 50, 100)),
+    *(f"{gain:g}mm/mV" for gain in (2.5, 5, 10, 20)),
 )
 HERE = Path(__file__).parent
 ATLAS, INDEX = HERE / "lettering.png", HERE / "lettering.json"

@@ -95,7 +95,7 @@ def _atlas() -> np.ndarray:
     from PIL import Image
 
     with Image.open(ATLAS) as image:
-        return 255 - np.asarray(image.convert("L"))
+        return 255 - np.asarray(image)
 
 
 def _set(text: str, dpi: int) -> Word:
