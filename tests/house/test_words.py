@@ -18,7 +18,6 @@ ALLOWED = {
         "Start",
     ): "the grammar of the marker column; what markers mean, the views say",
     ("pipelines/folders.py", "F"): "the name of a measure",
-    ("pipelines/render/lettering.py", "L"): "Pillow's name of a grey image",
     ("warehouse/synthetic/lydus.py", "F"): "a sex",
     ("warehouse/synthetic/vitaldb.py", "F"): "a sex",
     ("warehouse/synthetic/annotation_files.py", "premature"): "an event of registry/synthetic, not a reason",
