@@ -307,6 +307,93 @@ def render_record(record, out, seed, geometry, home, json, **options) -> None:
     print_json(drawn) if json else click.echo("\n".join(image["file"] for image in drawn))
 
 
+def training_options(function: Callable) -> Callable:
+    """Where a model works and what it reads."""
+    for option in (
+        click.option(
+            "--images", type=click.Path(path_type=Path), help="A folder of images; default: in the data home."
+        ),
+        click.option(
+            "--device",
+            type=click.Choice(["auto", "cpu", "cuda", "mps"]),
+            default="auto",
+            show_default=True,
+            help="auto: a CUDA GPU, else an Apple GPU, else the CPU.",
+        ),
+        click.option("--threads", type=click.IntRange(1), help="Torch's threads; default: torch's own."),
+        click.option(
+            "--workers", type=click.IntRange(1), help="Threads that decode images; default: a core each."
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+@verb("train", json=True)
+@click.argument("task")
+@click.option("--weights", metavar="imagenet|none|PATH", help="What to start from; default imagenet.")
+@click.option("--input-scale", type=float, metavar="S", help="Of the image's width and height; default 0.5.")
+@click.option("--epochs", type=int, help="Default 12.")
+@click.option("--batch", type=int, help="Default 32.")
+@click.option("--lr", type=float, help="The first learning rate, a cosine from there; default 3e-4.")
+@click.option(
+    "--amp",
+    type=click.Choice(["auto", "off", "bf16", "fp16"]),
+    help="Half precision; default auto: where there is a GPU.",
+)
+@click.option(
+    "--balance",
+    type=click.Choice(["none", "weights"]),
+    help="weights: positives count negatives / positives times; default none.",
+)
+@click.option("--seed", type=int, help="Of all random numbers; default 0.")
+@click.option("--run", metavar="NAME", help="A name for the model; default: from its content.")
+@training_options
+def train(task, run, device, images, workers, threads, home, json, **options) -> None:
+    """Train a model on TASK's labels and images; the defaults are the published setting.
+
+    The same command goes on after the last epoch of a training that was stopped, with the same result. Needs the
+    extra `train`.
+    """
+    from pipelines.train.record import render_training
+    from pipelines.train.settings import Settings
+    from pipelines.train.stage import train as stage
+    from pipelines.train.watch import Watch
+
+    settings = Settings().with_known(**options)
+    with Watch(shown=True) as watch:
+        record = stage(
+            home,
+            task,
+            settings,
+            run=run,
+            device=device,
+            images=images,
+            workers=workers,
+            threads=threads,
+            watch=watch,
+        )
+    print_json(record) if json else click.echo(render_training(home, record))
+
+
+@verb("predict", json=True)
+@click.argument("task")
+@click.option("--run", metavar="NAME", required=True, help="The model's name, as `train` gave it.")
+@click.option("--part", default="test", show_default=True, help="The part to predict.")
+@click.option("--out", type=click.Path(path_type=Path), help="The predictions file (Parquet).")
+@training_options
+def predict(task, run, part, out, home, json, **options) -> None:
+    """Write a trained model's predictions of a part, as `score` takes them."""
+    from pipelines.train.predict import predict as stage
+    from pipelines.train.watch import Watch
+
+    with Watch(shown=True) as watch:
+        made = stage(home, task, run, part=part, out=out, watch=watch, **options)
+    for note in made["notes"]:
+        click.echo(f"note: {note}", err=True)
+    print_json(made) if json else click.echo(made["file"])
+
+
 @verb("baseline", json=True)
 @click.argument("task")
 @click.argument("name")

@@ -15,11 +15,7 @@ part asked for is predicted, scored or not.
 
 from __future__ import annotations
 
-import hashlib
-import io
-import uuid
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +24,11 @@ import polars as pl
 
 from pipelines.evaluate import kind_of
 from pipelines.kind import counting_rows
-from pipelines.makers import NOTE, remember
+from pipelines.makers import NOTE
+from pipelines.predictions import check_out, write_predictions
 from pipelines.rr import segment_features
 from warehouse.errors import HomeError, InputError, UsageError
-from warehouse.home import Home, sync, writing
+from warehouse.home import Home
 
 if TYPE_CHECKING:
     from warehouse.task import TaskData
@@ -58,33 +55,14 @@ def write_baseline(home: Home, task: str, name: str, part: str = "test", out: Pa
 
     if name not in BASELINES:
         raise UsageError(f"found no baseline {name!r}; expected one of: {', '.join(BASELINES)}")
-    if out is not None and (out.is_dir() or out.suffix.lower() != ".parquet"):
-        found = "a folder" if out.is_dir() else f"the suffix {out.suffix or '(none)'!r}"
-        raise UsageError(
-            f"--out {out}: found {found}; expected the name of a Parquet file",
-            f"pass a name like {name}.parquet",
-        )
+    check_out(out, f"{name}.parquet")
     data = read_task(home, task)
     counting_rows(data.instances, part)
     rows = np.flatnonzero((data.instances["part"] == part).fill_null(False).to_numpy())
     scores = BASELINES[name](home, data, rows)
     columns = kind_of(data).stored(data.classes, scores)
     frame = pl.DataFrame({"instance_id": data.instances["instance_id"].gather(rows), **columns})
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer, statistics=False, metadata={NOTE: name})
-    path = out or home.path / "predictions" / data.spec.view.removeprefix("task.") / f"{name}-{part}.parquet"
-    with writing(path.parent):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}")
-        try:
-            draft.write_bytes(buffer.getvalue())
-            sync(draft)
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
-    with suppress(HomeError) if out is not None else nullcontext():
-        remember(home, name, hashlib.sha256(buffer.getvalue()).hexdigest())
-    return path
+    return write_predictions(home, data, frame, f"{name}-{part}", out, notes={NOTE: name}, maker=name)
 
 
 def _train(task: TaskData) -> np.ndarray:

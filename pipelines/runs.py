@@ -67,6 +67,10 @@ LINKS = {
 }
 """What a record and its links consist of; at times there is more."""
 
+MADE_BY = {"baseline": TEXT, "model": TEXT, "file": TEXT, "sha256": TEXT}
+TRAINED = {"run": str, "task": str, "labels": dict}
+"""What a record may say of who made the predictions; ``trained`` stands in those of a trained model."""
+
 
 def dump(value: Any) -> str:
     """JSON that reads back to the same floats; NaN is refused."""
@@ -307,7 +311,12 @@ def _damage(record: Any) -> Iterator[str]:
     if record["files"].keys() != {PREDICTIONS, SCORE}:
         yield "keys are missing in files"
     yield from _misshapen("files.", record["files"], {PREDICTIONS: str, SCORE: str})
-    yield from _misshapen("made_by.", record["made_by"], {"baseline": TEXT, "file": TEXT, "sha256": TEXT})
+    yield from _misshapen("made_by.", record["made_by"], MADE_BY)
+    trained = record["made_by"].get("trained", dict.fromkeys(TRAINED))
+    if not isinstance(trained, dict) or not trained.keys() >= TRAINED.keys():
+        yield "keys are missing in made_by.trained"
+    elif "trained" in record["made_by"]:
+        yield from _misshapen("made_by.trained.", trained, TRAINED)
     linked = record["links"]
     if not linked.keys() >= {"task", "part"}:
         yield "links do not name a task and a part"

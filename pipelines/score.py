@@ -13,11 +13,11 @@ from pipelines.evaluate import KINDS, evaluate, kind_of
 from pipelines.kind import score_line
 from pipelines.prompts import find_prompt
 from pipelines.submission import Submission, read_submission
+from pipelines.train import labels
 from warehouse.digests import file_digest
 from warehouse.errors import CheckFailed, HomeError, UsageError
 from warehouse.home import Home
 from warehouse.splits import split_note
-from warehouse.table import one_line
 
 if TYPE_CHECKING:
     from warehouse.task import TaskData
@@ -49,8 +49,8 @@ def score_submission(
     where there are any, ``answers`` and ``against``; all of it fit for JSON. Where the home cannot be written,
     ``run`` is None and ``not_kept`` says why.
 
-    InputError for a submission that breaks its contract; UsageError for a file, part or run that does not
-    exist.
+    InputError for a submission that breaks its contract; CheckFailed for predictions of a model that was trained
+    on other labels than the task has now; UsageError for a file, part or run that does not exist.
     """
     from warehouse.task import read_task
 
@@ -65,6 +65,10 @@ def score_submission(
     two = None
     if against is not None:
         two = read_submission(_file(home, data, against, part), data.instances, data.classes, part, **how)
+    for each in (one, two):
+        model = None if each is None else labels.stated(each.notes)
+        if model is not None:
+            labels.refuse_other_labels(data, model, each.file)
     made = evaluate(
         data,
         one.rows,
@@ -85,7 +89,7 @@ def score_submission(
     result["rows"] = made.score["rows"] | {"ignored": one.ignored}
     result["spec"] = {"digest": data.spec.digest, "published_digest": data.spec.published_digest}
     result["view"] = {"fingerprint": data.fingerprint}
-    result["notes"] = [*_notes(home, data, one), *kind.notes(made.score)]
+    result["notes"] = [*_notes(home, data, one, part), *kind.notes(made.score)]
     if one.stated is not None:
         result["answers"] = _answers(data, one)
     if two is not None and made.against is not None:
@@ -110,6 +114,9 @@ def _file(home: Home, task: TaskData, against: str | Path, part: str) -> Path:
     found, expected = (linked["task"], linked["part"]), (task.spec.name, part)
     if found != expected:
         raise UsageError(f"run {against}: found {' part '.join(found)}; expected {' part '.join(expected)}")
+    trained = record["made_by"].get("trained")
+    if trained is not None:
+        labels.refuse_other_labels(task, trained, f"run {against}")
     path = folder / runs.PREDICTIONS
     if file_digest(path) != record["files"][runs.PREDICTIONS]:
         raise CheckFailed(
@@ -149,12 +156,14 @@ def _answers(task: TaskData, made: Submission) -> dict[str, Any] | None:
     return made.stated | {"declared": None if declared is None else declared.as_json()}
 
 
-def _made_by(made: Submission) -> dict[str, str | None]:
+def _made_by(made: Submission) -> dict[str, Any]:
     """What the file says of itself; whether that can be believed, `pipelines.makers` decides for whoever reads."""
-    return {"baseline": made.notes.get(makers.NOTE), "file": made.file, "sha256": made.sha256}
+    said: dict[str, Any] = {"baseline": made.notes.get(makers.NOTE), "file": made.file, "sha256": made.sha256}
+    model = labels.stated(made.notes)
+    return said if model is None else said | {"model": model["run"], "trained": model}
 
 
-def _notes(home: Home, task: TaskData, made: Submission) -> Iterator[str]:
+def _notes(home: Home, task: TaskData, made: Submission, part: str) -> Iterator[str]:
     """What a reader of the numbers must know: where the split is from, what was not checked or not used."""
     origin = split_note(home, task.spec)
     if origin is not None:
@@ -173,7 +182,10 @@ def _notes(home: Home, task: TaskData, made: Submission) -> Iterator[str]:
     if by["remark"]:
         yield f"baseline {made.notes[makers.NOTE]} {by['remark']}"
     if by["says"]:
-        yield f"{made.file} says that it is baseline {one_line(by['says'])}; `baseline` did not write it in this home"
+        verb = "predict" if by.get("trained") else "baseline"
+        yield f"{made.file} says that it is {makers.called(by['says'])}; `{verb}` did not write it in this home"
+    if by.get("trained") and part in labels.PARTS:
+        yield f"part {part} took part in the training of the model: the score says little about other records"
     if task.stale:
         yield f"the labels are older than {', '.join(task.stale)}: run `materialize`, then score again"
     answers = _answers(task, made)

@@ -11,6 +11,7 @@ import polars as pl
 
 from pipelines import runs
 from pipelines.evaluate import evaluate, kind_of
+from pipelines.train.labels import trained_labels
 from warehouse.errors import CheckFailed
 from warehouse.home import Home
 
@@ -92,6 +93,8 @@ def _links(home: Home, run: str, record: Mapping[str, Any]) -> Iterator[Link]:
     part, first = linked["part"], linked.get("first")
     rows = kind_of(task).rows(task.instances, part, first)
     yield _same("labels", runs.labels_digest(task, rows), linked["labels"])
+    if "trained" in record["made_by"]:
+        yield from _nested("trained labels of", trained_labels(task), record["made_by"]["trained"]["labels"])
     try:
         scores = runs.stored_predictions(task, rows, contents[runs.PREDICTIONS])
         stored = json.loads(contents[runs.SCORE])

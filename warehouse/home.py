@@ -82,6 +82,10 @@ class Home:
         return self.path / "images"
 
     @property
+    def models(self) -> Path:
+        return self.path / "models"
+
+    @property
     def runs(self) -> Path:
         return self.path / "runs"
 
