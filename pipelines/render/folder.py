@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,9 +77,10 @@ class ImageFolder:
         try:
             yield self
         finally:
-            if self._journal is not None:
-                self._journal.close()
             lock.release()
+            if self._journal is not None:
+                with suppress(OSError):  # what it could not take was said before
+                    self._journal.close()
 
     def open(self) -> None:
         """Look at what is there and begin the journal. Raises UsageError for images that were made otherwise."""

@@ -145,9 +145,7 @@ class _Run:
                     step(len(results))
                     if self.stopped:
                         break
-        except OSError as error:  # of the journal
-            self.stopped = disk_words(error)
-        except BrokenProcessPool:
+        except (BrokenProcessPool, OSError):  # a pool that breaks while it is given work has closed its pipes
             raise HomeError(
                 f"a worker process died (killed, or out of memory) after {self.done:,} images; expected it to go on",
                 "run the same command again, with fewer --workers where memory is short: it goes on from here",
@@ -160,7 +158,11 @@ class _Run:
     def _take(self, results: Sequence[dict | Failure], left: set[str]) -> None:
         failures = [result for result in results if isinstance(result, Failure)]
         rows = [result for result in results if not isinstance(result, Failure)]
-        self.folder.add(rows)
+        try:
+            self.folder.add(rows)
+        except OSError as error:
+            self.stopped = disk_words(error)
+            return
         self.done += len(rows)
         left -= {row["instance_id"] for row in rows}
         for failure in failures:

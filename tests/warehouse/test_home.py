@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from releases import small_release
+from small_disk import fill, remount, tmpfs
 
 from warehouse.counts import count
 from warehouse.errors import HomeError
@@ -24,25 +24,6 @@ TASK = "vitaldb-arrhythmia-abnormal@0"
 @pytest.fixture(scope="module")
 def release(tmp_path_factory) -> Path:
     return small_release(tmp_path_factory.mktemp("release"))
-
-
-@contextmanager
-def tmpfs(place: Path, size: str):
-    """A small disk of its own; skips where this process may not mount."""
-    place.mkdir(exist_ok=True)
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)], capture_output=True, text=True
-    )
-    if done.returncode:
-        pytest.skip(f"cannot mount a small disk here: {done.stderr.strip()}")
-    try:
-        yield place
-    finally:
-        subprocess.run(["umount", str(place)], check=True)
-
-
-def remount(place: Path, mode: str) -> None:
-    subprocess.run(["mount", "-o", f"remount,{mode}", str(place)], check=True)
 
 
 def test_a_read_only_home_can_be_read_and_not_written(release, tmp_path):
@@ -63,13 +44,6 @@ def test_a_read_only_home_can_be_read_and_not_written(release, tmp_path):
                 assert caught.value.exit_code == 2
         finally:
             remount(disk, "rw")
-
-
-def fill(disk: Path, leave: int) -> Path:
-    """Fill a disk but for ``leave`` bytes."""
-    filler = disk / "filler"
-    filler.write_bytes(b"\0" * max(shutil.disk_usage(disk).free - leave, 0))
-    return filler
 
 
 @pytest.mark.parametrize("verb", ["load", "materialize"])
