@@ -14,7 +14,7 @@ import numpy as np
 
 from pipelines.render.layout import PULSE_S, SEPARATOR_MM, SQUARE_MM, Layout, Panel
 from pipelines.render.settings import PAGE_SECONDS, PALETTES
-from warehouse.errors import HomeError
+from warehouse.errors import UsageError
 
 if TYPE_CHECKING:
     from matplotlib.backend_bases import GraphicsContextBase
@@ -48,8 +48,8 @@ class Press:
         from matplotlib.transforms import Affine2D
 
         if matplotlib.rcParams["agg.path.chunksize"]:
-            raise HomeError(
-                "matplotlibrc sets agg.path.chunksize, which changes pages", "take that line out of it"
+            raise UsageError(
+                "matplotlibrc: found agg.path.chunksize, which changes pages", "take that line out"
             )
         self.layout = layout
         self.renderer = RendererAgg(layout.width, layout.height, layout.settings.dpi)

@@ -38,7 +38,7 @@ PALETTES = {
 }
 """Name → colour of the 5-mm and of the 1-mm lines, as the generator numbers them: brown, pink, blue, green, red."""
 
-_RANGES = {"dpi": (50, 1200), "paper_mm_per_s": (5, 200), "gain_mm_per_mv": (1, 100)}
+_RANGES = {"dpi": (50, 600), "paper_mm_per_s": (5, 100), "gain_mm_per_mv": (1, 100)}
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from golden_records import NAMES, golden_draws, golden_leads, golden_page, read_
 from page_figure import draw_figure
 
 from pipelines.render import page as page_module
+from pipelines.render import press as press_module
 from pipelines.render.page import draw_page
 from pipelines.render.settings import PageSettings
 from warehouse.errors import UsageError
@@ -168,6 +169,49 @@ def test_threads_do_not_mix_pages_up():
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(drawn, jobs)) == [drawn(job) for job in jobs]
+
+
+def test_no_matplotlibrc_changes_a_page(shared):
+    leads, hz = golden_leads(shared, "ptbxl00001_100hz")
+    settings = {
+        "path.simplify": False,
+        "path.snap": False,
+        "path.sketch": (5, 100, 2),
+        "lines.linewidth": 9,
+        "lines.antialiased": False,
+        "lines.solid_capstyle": "butt",
+        "text.hinting": "none",
+        "text.antialiased": False,
+        "font.family": "monospace",
+        "axes.linewidth": 5,
+    }
+    press_module._of_thread.press = None
+    with matplotlib.rc_context(settings):
+        page = draw_page(leads, hz, golden_draws(shared)["ptbxl00001_100hz"]["trace_grey"])
+    press_module._of_thread.press = None
+    assert differing(page.pixels, golden_page(shared, "ptbxl00001_100hz")) == 0
+
+
+def test_the_one_line_that_would_is_refused():
+    press_module._of_thread.press = None
+    with (
+        matplotlib.rc_context({"agg.path.chunksize": 200}),
+        pytest.raises(UsageError, match="chunksize"),
+    ):
+        draw_page(made_up(100, "walk"), 100, 0.1)
+
+
+@pytest.mark.parametrize("size", [1e3, 1e9, 1e30, 1e308])
+def test_values_far_beyond_the_paper(size):
+    """Off the canvas as on it: the lines that lead there are drawn, nothing breaks, and the next page is clean."""
+    leads = dict.fromkeys(TWELVE, np.zeros(1000))
+    spike = np.zeros(1000)
+    spike[[40, 41, 60]] = size, -size, -size
+    page = draw_page(leads | {"I": spike}, 100, 0.0).pixels
+    assert differing(page[:, 700:], draw_page(leads, 100, 0.0).pixels[:, 700:]) == 0
+    if size < 1e300:
+        x = round((0.6 + 0.4) * 196.85)
+        assert (page[5:700, x - 3 : x + 4].max(axis=-1) < 60).any(axis=1).all()
 
 
 def test_a_page_is_the_callers_own():

@@ -45,6 +45,7 @@ def test_a_digest_is_of_the_values():
     "wrong",
     [
         {"dpi": 10},
+        {"dpi": 601},
         {"dpi": 200.5},
         {"dpi": "200"},
         {"dpi": True},
