@@ -6,7 +6,7 @@
           (off)       (off)    same in R, G, B   OpenCV, INTER_AREA      a table of 3 × 256
 
 The result is a function of the pixels and the draws alone: no global generator is read or changed, and the number
-of OpenCV's threads does not matter. Rows go through the noise in stripes that stay in the cache.
+of OpenCV's threads does not matter.
 """
 
 from __future__ import annotations
@@ -16,16 +16,11 @@ import numpy as np
 from pipelines.render.creases import shade
 from pipelines.render.draws import Draws
 from pipelines.render.light import light_table
+from pipelines.render.noise import noise_adder
 from pipelines.render.opencv import cv2
 
-STRIPE = 25
-"""Rows at a time through the noise; from 17 to 50 the cost is the same."""
-
-LIGHT_STRIPE = 100
-
-SKIPPED_WORDS = 12
-"""What imgaug takes from ``SFC64(seed)`` before the noise, with the generator's list of four augmenters: the seeds of
-its own generators. Found by trial; the comparison with imgaug holds it (tests, and the benchmark of pairs)."""
+STRIPE = 100
+"""Rows at a time through the light, so that they stay in the cache."""
 
 
 def augment(pixels: np.ndarray, draws: Draws) -> tuple[np.ndarray, np.ndarray]:
@@ -39,7 +34,8 @@ def augment(pixels: np.ndarray, draws: Draws) -> tuple[np.ndarray, np.ndarray]:
     height, width = pixels.shape[:2]
     if draws.rotation:
         pixels = _rotated(pixels, draws.rotation)
-    scanned = _noised(pixels, draws.seed, draws.noise, *crop_pixels(height, width, draws.crop))
+    top, left = crop_pixels(height, width, draws.crop)
+    scanned = noise_adder()(pixels, draws.seed, draws.noise, top, left)
     if scanned.shape != pixels.shape:
         scanned = cv2.resize(scanned, (width, height), interpolation=cv2.INTER_AREA)
     _lit(scanned, light_table(draws.temperature))
@@ -76,13 +72,6 @@ def crop_map(height: int, width: int, top: int, left: int) -> np.ndarray:
     return np.array([[x, 0.0, -left * x], [0.0, y, -top * y]])
 
 
-def noise_generator(seed: int) -> np.random.Generator:
-    """Where the noise field of an image begins: imgaug's global generator after what its augmenters took."""
-    bits = np.random.SFC64(seed)
-    bits.random_raw(SKIPPED_WORDS, output=False)
-    return np.random.Generator(bits)
-
-
 def _turn(degrees: int, x: float, y: float) -> np.ndarray:
     """float64 (2, 3): a turn about (x, y), clockwise as seen since y points down."""
     cos, sin = np.cos(np.deg2rad(degrees)), np.sin(np.deg2rad(degrees))
@@ -97,43 +86,11 @@ def _rotated(pixels: np.ndarray, degrees: int) -> np.ndarray:
     return cv2.warpAffine(pixels, turn, (width, height), flags=cv2.INTER_LINEAR)
 
 
-def _noised(pixels: np.ndarray, seed: int, sd: float, top: int, left: int) -> np.ndarray:
-    """The page without its margins, noise added and clipped.
-
-    One draw a pixel of the whole page, in double precision; its product with ``sd`` goes to float32 before it is
-    rounded to the nearest (ties to even), which is imgaug's order. Rows below the crop are not drawn at all.
-    """
-    height, width = pixels.shape[:2]
-    out = np.empty((height - 2 * top, width - 2 * left, 3), np.uint8)
-    if not sd:
-        np.copyto(out, pixels[top : height - top, left : width - left])
-        return out
-    generator = noise_generator(seed)
-    generator.standard_normal((top, width))
-    normal = np.empty((STRIPE, width))
-    product = np.empty((STRIPE, width), np.float32)
-    grey = np.empty((STRIPE, out.shape[1]), np.int16)
-    rgb = np.empty((STRIPE, out.shape[1], 3), np.int16)
-    for row in range(0, len(out), STRIPE):
-        stripe = out[row : row + STRIPE]
-        rows = len(stripe)
-        drawn, rounded, values, sums = normal[:rows], product[:rows], grey[:rows], rgb[:rows]
-        generator.standard_normal(out=drawn)
-        np.multiply(drawn, sd, out=rounded, casting="same_kind")
-        np.rint(rounded, out=rounded)
-        np.copyto(values, rounded[:, left : width - left], casting="unsafe")
-        cv2.merge([values, values, values], sums)
-        np.add(sums, pixels[top + row : top + row + rows, left : width - left], out=sums)
-        np.clip(sums, 0, 255, out=sums)
-        np.copyto(stripe, sums, casting="unsafe")
-    return out
-
-
 def _lit(pixels: np.ndarray, table: np.ndarray) -> None:
     """In place; a channel at full strength (red in warm light, blue in cold) is left as it is."""
     changed = [channel for channel in range(3) if table[channel, 255] != 255]
-    for row in range(0, len(pixels), LIGHT_STRIPE):
-        stripe = pixels[row : row + LIGHT_STRIPE]
+    for row in range(0, len(pixels), STRIPE):
+        stripe = pixels[row : row + STRIPE]
         channels = list(cv2.split(stripe))
         for channel in changed:
             cv2.LUT(channels[channel], table[channel], dst=channels[channel])

@@ -27,7 +27,7 @@ def test_no_byte_differs():
 
 
 def test_a_difference_is_found(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("pipelines.render.augment.SKIPPED_WORDS", 11)
+    monkeypatch.setattr("pipelines.render.noise.SKIPPED_WORDS", 11)
     assert pairs.main(["--n", "2"]) == 1
 
 
