@@ -23,23 +23,29 @@ STRIPE = 100
 """Rows at a time through the light, so that they stay in the cache."""
 
 
-def augment(pixels: np.ndarray, draws: Draws) -> tuple[np.ndarray, np.ndarray]:
+def augment(pixels: np.ndarray, draws: Draws, out: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """The page as scanned, and the map from plain to augmented coordinates.
 
     ``pixels``: uint8 (H, W, 3) RGB; the result has the same shape. The map is float64 (2, 3): (x, y, 1) of the plain
-    page, x to the right and y down from the corner of the canvas, to those of the result. Raises ValueError for other
-    pixels and for the draws of a plain image.
+    page, x to the right and y down from the corner of the canvas, to those of the result. ``out``, where given, takes
+    the result: a C-contiguous array like ``pixels``, or ``pixels`` itself when the plain page is not needed any more.
+    Raises ValueError for other pixels and for the draws of a plain image.
     """
-    pixels = laid_on(pixels, draws)
-    height, width = pixels.shape[:2]
+    page = laid_on(pixels, draws)
+    if out is not None and not (out.dtype == np.uint8 and out.shape == page.shape and out.flags.c_contiguous):
+        raise ValueError(f"out: found {out.dtype} {out.shape}; expected C-contiguous uint8 {page.shape}")
+    height, width = page.shape[:2]
     if draws.rotation:
-        pixels = _rotated(pixels, draws.rotation)
+        page = _rotated(page, draws.rotation)
     top, left = crop_pixels(height, width, draws.crop)
-    scanned = noise_adder()(pixels, draws.seed, draws.noise, top, left)
-    if scanned.shape != pixels.shape:
-        scanned = cv2.resize(scanned, (width, height), interpolation=cv2.INTER_AREA)
-    _lit(scanned, light_table(draws.temperature))
-    return scanned, geometry_map(height, width, draws)
+    scanned = noise_adder()(page, draws.seed, draws.noise, top, left)
+    out = np.empty(page.shape, np.uint8) if out is None else out
+    if scanned.shape == out.shape:
+        np.copyto(out, scanned)
+    else:
+        cv2.resize(scanned, (width, height), dst=out, interpolation=cv2.INTER_AREA)
+    _lit(out, light_table(draws.temperature))
+    return out, geometry_map(height, width, draws)
 
 
 def laid_on(pixels: np.ndarray, draws: Draws) -> np.ndarray:

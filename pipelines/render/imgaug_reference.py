@@ -12,7 +12,7 @@ from pipelines.render.draws import Draws
 from pipelines.render.imgaug_compat import load_imgaug
 
 
-def augment(pixels: np.ndarray, draws: Draws) -> tuple[np.ndarray, np.ndarray]:
+def augment(pixels: np.ndarray, draws: Draws, out: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """As :func:`pipelines.render.augment.augment`: uint8 (H, W, 3) RGB and draws to the same, and the map.
 
     Raises UsageError where imgaug is not installed.
@@ -33,4 +33,7 @@ def augment(pixels: np.ndarray, draws: Draws) -> tuple[np.ndarray, np.ndarray]:
         scanned = augmenters(images=[laid_on(pixels, draws)])[0]
     finally:
         imgaug.random.get_global_rng().state = before
+    if out is not None:
+        np.copyto(out, scanned)
+        scanned = out
     return scanned, geometry_map(*pixels.shape[:2], draws)

@@ -88,7 +88,7 @@ def make_image(leads: Mapping[str, np.ndarray], hz: float, seed: int, settings: 
     page = draw_page(leads, hz, draws.grey, settings.page)
     pixels, geometry = page.pixels, page.geometry
     if not settings.plain:
-        pixels, to_image = augmenter(settings.augmenter)(pixels, draws)
+        pixels, to_image = augmenter(settings.augmenter)(pixels, draws, out=pixels)
         geometry = geometry.mapped(to_image)
     return Image(encode(pixels, settings), draws, geometry)
 

@@ -104,6 +104,25 @@ def test_the_page_itself_stays_as_it_was():
         np.testing.assert_array_equal(page, copy)
 
 
+@pytest.mark.parametrize("crop", [0.0, 0.01])
+def test_the_result_may_take_the_place_of_the_page(crop):
+    page = pairs.lines(np.random.default_rng(6), 200, 300)
+    drawn = replace(draw(6), crop=crop, rotation=1)
+    expected, _ = augment(page, drawn)
+    found, _ = augment(page, drawn, out=page)
+    assert found is page
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    "out", [np.zeros((200, 301, 3), np.uint8), np.zeros((200, 600, 3), np.uint8)[:, ::2]]
+)
+def test_a_result_that_would_be_lost_is_refused(out):
+    page = pairs.lines(np.random.default_rng(6), 200, 300)
+    with pytest.raises(ValueError, match="out: found"):
+        augment(page, draw(6), out=out)
+
+
 def test_a_page_that_is_a_view_of_another_array():
     page = pairs.pixels(np.random.default_rng(8), 120, 200)
     np.testing.assert_array_equal(
