@@ -30,7 +30,6 @@ def multipliers(kelvin: float) -> np.ndarray:
     return below + (place - np.floor(place)) * (above - below)
 
 
-@cache
 def light_table(kelvin: float) -> np.ndarray:
     """uint8 (3, 256): the value that each value of red, green and blue becomes."""
     return np.rint(np.arange(256, dtype=np.float32) * multipliers(kelvin)[:, None]).astype(np.uint8)

@@ -16,7 +16,7 @@ def add_noise_compiled(pixels: np.ndarray, seed: int, sd: float, top: int, left:
     """As :func:`pipelines.render.noise.add_noise`, the same bytes."""
     height, width = pixels.shape[:2]
     out = np.empty((height - 2 * top, width - 2 * left, 3), np.uint8)
-    _add(noise_generator(seed), pixels, float(sd), top, left, out)
+    _add(noise_generator(seed), np.ascontiguousarray(pixels), float(sd), top, left, out)
     return out
 
 

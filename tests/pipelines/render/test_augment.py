@@ -18,6 +18,8 @@ from pipelines.render.draws import draw, seed_of
 from pipelines.render.jpeg import encode, encode_png
 from pipelines.render.light import light_table, multipliers
 from pipelines.render.opencv import cv2
+from pipelines.render.page import draw_page
+from warehouse.leads import LEADS
 
 
 def sha256(data: bytes) -> str:
@@ -149,6 +151,22 @@ def test_the_map_finds_a_mark(crop, rotation):
         weight = np.where(near & (green < paper - 12), paper - green, 0)
         found = np.array([(weight * x).sum(), (weight * y).sum()]) / weight.sum()
         np.testing.assert_allclose(found, expected, atol=0.1)
+
+
+@pytest.mark.parametrize("rotation", [0, -5, 8])
+def test_the_geometry_of_a_page_stays_right(rotation):
+    """A spike in every lead: the image is dark below the place that the mapped geometry gives its tip, not above."""
+    mv, peaks = np.zeros(5000), (625, 1875, 3125, 4375)
+    for peak in peaks:
+        mv[peak - 3 : peak + 4] = (0.4, 0.8, 1.2, 1.5, 1.2, 0.8, 0.4)
+    page = draw_page(dict.fromkeys(LEADS, mv), 500, 0.0)
+    pixels, plain_to_image = augment(page.pixels, replace(draw(4), noise=5, crop=0.009, rotation=rotation))
+    geometry = page.geometry.mapped(plain_to_image)
+    darkness = 255 - pixels.max(axis=2).astype(int)
+    for lead, peak in zip(("III", "aVF", "V2", "V4"), peaks, strict=True):
+        tip, below, above = (geometry.to_pixel(lead, peak / 500, height) for height in (1.5, 1.35, 1.65))
+        dark = [darkness[round(float(y) - 0.5), round(float(x) - 0.5)] for x, y in (tip, below, above)]
+        assert min(dark[:2]) > 100 > 60 > dark[2]
 
 
 def test_the_map_of_a_crop():
