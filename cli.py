@@ -224,7 +224,7 @@ def audit(task, home, json) -> None:
 
     findings = stage.audit(home, task)
     print_json([finding.as_json() for finding in findings]) if json else click.echo(stage.as_text(findings))
-    failed = [finding.name for finding in findings if finding.count]
+    failed = [finding.name for finding in findings if finding.count and not finding.passed]
     if failed:
         raise CheckFailed(f"{len(failed)} of {len(findings)} audits return rows: {', '.join(failed)}")
 

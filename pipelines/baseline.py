@@ -2,7 +2,8 @@
 
 ================  ==================================================================================
 prior             what a score must beat: for a binary task the prevalence in the train part for every
-                  instance, for a multilabel task every class for every image
+                  instance, for a multiclass task the most frequent class there, for a multilabel task every
+                  class for every image
 rr-annotated      logistic regression on RR intervals between *annotated* beats. A reference, no model
                   of a signal: an anaesthesiologist placed the beats. It reads their times alone,
                   neither beat types nor rhythms
@@ -80,9 +81,9 @@ def _prior(home: Home, task: TaskData, rows: np.ndarray) -> np.ndarray:
 
 def _rr(beats: str) -> Callable[..., np.ndarray]:
     def predict(home: Home, task: TaskData, rows: np.ndarray) -> np.ndarray:
-        if "segments" not in task.spec.data:
+        if "max_annotation_gap_s" not in task.spec.data.get("segments", {}):
             raise UsageError(
-                f"{task.spec.name}: found no segments; baseline {beats} expects a task on pieces of a record",
+                f"{task.spec.name}: found no segments; baseline {beats} expects a task on pieces of a rhythm",
                 "use the baseline prior",
             )
         train = _train(task)

@@ -41,7 +41,7 @@ class Binary(Kind):
 
         def read(lines: np.ndarray, keys: pl.Series) -> np.ndarray:
             cells = (table.frame[column].gather(lines) for column in columns)
-            return np.stack([_scores(column, keys, faults) for column in cells], axis=1)
+            return np.stack([score_column(column, keys, faults) for column in cells], axis=1)
 
         return read
 
@@ -165,7 +165,7 @@ def _score_columns(table: Table, classes: Sequence[str], faults: Faults) -> list
     return list(classes)
 
 
-def _scores(cells: pl.Series, keys: pl.Series, faults: Faults) -> np.ndarray:
+def score_column(cells: pl.Series, keys: pl.Series, faults: Faults) -> np.ndarray:
     """The scores of one column, float64 (n,); what is no number in [0, 1] becomes a fault."""
     values, column = numbers(cells), cells.name
     number = values.is_not_null() & values.is_not_nan()

@@ -12,13 +12,14 @@ import numpy as np
 
 from pipelines.binary import Binary
 from pipelines.kind import Evaluation, Kind
+from pipelines.multiclass import Multiclass
 from pipelines.multilabel import Multilabel
 from warehouse.errors import UsageError
 
 if TYPE_CHECKING:
     from warehouse.task import TaskData
 
-KINDS: dict[str, Kind] = {"binary": Binary(), "multilabel": Multilabel()}
+KINDS: dict[str, Kind] = {"binary": Binary(), "multiclass": Multiclass(), "multilabel": Multilabel()}
 """The kinds of tasks that can be scored, by the spec's ``kind``."""
 
 
@@ -26,7 +27,7 @@ def kind_of(task: TaskData) -> Kind:
     """The task's kind. UsageError for one that has no metrics here yet."""
     found = task.spec.data["kind"]
     if found not in KINDS:
-        known = " and ".join(KINDS)
+        known = ", ".join(KINDS)
         raise UsageError(f"{task.spec.name}: found kind {found}; only {known} tasks can be scored yet")
     return KINDS[found]
 

@@ -14,10 +14,10 @@ from pipelines.kind import score_line
 from pipelines.prompts import find_prompt
 from pipelines.submission import Submission, read_submission
 from pipelines.train import labels
+from warehouse.caveats import ALONE, GROUP_FROM, caveats
 from warehouse.digests import file_digest
 from warehouse.errors import CheckFailed, HomeError, UsageError
 from warehouse.home import Home
-from warehouse.splits import split_note
 
 if TYPE_CHECKING:
     from warehouse.task import TaskData
@@ -165,9 +165,10 @@ def _made_by(made: Submission) -> dict[str, Any]:
 
 def _notes(home: Home, task: TaskData, made: Submission, part: str) -> Iterator[str]:
     """What a reader of the numbers must know: where the split is from, what was not checked or not used."""
-    origin = split_note(home, task.spec)
-    if origin is not None:
-        yield origin
+    alone = 0
+    if GROUP_FROM in task.instances.columns:
+        alone = int((task.instances[GROUP_FROM].gather(made.rows) == ALONE).sum())
+    yield from caveats(home, task.spec, alone, len(made.rows))
     for column in (name for name, dtype in task.instances.schema.items() if dtype == pl.String):
         seen = task.instances[column].gather(made.rows)
         unchecked = int((seen == UNCHECKED).sum())

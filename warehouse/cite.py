@@ -44,9 +44,10 @@ def cite(home: Home, task: str) -> dict:
 def as_text(citation: dict) -> str:
     """The same for a reader."""
     data, loaded, split = citation["dataset"], citation["loaded"], citation["split"]
+    follows = citation["spec"]["follows"]
     lines = [
         f"{citation['task']}: {citation['title']}",
-        f"  spec      {citation['spec']['digest']}, follows the published {citation['spec']['follows']}",
+        f"  spec      {citation['spec']['digest']}{f', follows the published {follows}' if follows else ''}",
         f"  protocol  {citation['spec']['protocol']}",
         f"  data      {data['title']}, {data['licence']}, {data['source_url']}",
         f"  cite      {data['citation']}",

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import duckdb
 
+from warehouse.caveats import ALONE, GROUP_FROM, caveats
 from warehouse.database import parquet, unreadable
 from warehouse.errors import UsageError
 from warehouse.home import Home, read_pinned
 from warehouse.manifest import stale
 from warehouse.query import connect
 from warehouse.spec import Spec, find_spec
-from warehouse.splits import split_note
 from warehouse.task import as_built, task_file
 from warehouse.views import Catalog
 
@@ -30,7 +30,7 @@ class Counts:
     column: str | None
     rows: list[tuple]
     stale: list[str]
-    note: str | None
+    notes: list[str]
 
     def as_json(self) -> dict:
         """``{"task", "parts": {part: {"records", "left_out", "scored", "classes"}}, "notes"}``.
@@ -38,7 +38,7 @@ class Counts:
         With a column: ``by`` and ``groups`` (value → parts) in place of ``parts``.
         """
         if self.column is None:
-            return {"task": self.spec.name, "parts": self._parts(self.rows), "notes": self._notes()}
+            return {"task": self.spec.name, "parts": self._parts(self.rows), "notes": self.notes}
         groups: dict[str, list[tuple]] = {}
         for row in self.rows:
             groups.setdefault("unknown" if row[0] is None else str(row[0]), []).append(row)
@@ -46,11 +46,8 @@ class Counts:
             "task": self.spec.name,
             "by": self.column,
             "groups": {value: {"parts": self._parts(rows)} for value, rows in groups.items()},
-            "notes": self._notes(),
+            "notes": self.notes,
         }
-
-    def _notes(self) -> list[str]:
-        return [self.note] if self.note else []
 
     def as_text(self) -> str:
         """A table: one line a part, and a value of the column where one was asked for."""
@@ -63,7 +60,7 @@ class Counts:
         else:
             head.insert(0, self.column)
             rows = [("unknown" if row[0] is None else row[0], *row[1:]) for row in self.rows]
-        return "\n".join([self.spec.name, as_text(head, rows), *(f"note: {note}" for note in self._notes())])
+        return "\n".join([self.spec.name, as_text(head, rows), *(f"note: {note}" for note in self.notes)])
 
     def _parts(self, rows: list[tuple]) -> dict:
         return {
@@ -119,7 +116,15 @@ def _count(home: Home, spec: Spec, by: str | None) -> Counts:
     ).fetchall()
     order = {part: place for place, part in enumerate((*PARTS, NO_PART))}
     rows.sort(key=lambda row: (row[0] is None, row[0] or "", order[row[1]]))
-    return Counts(spec, by, rows, stale(home, spec.view), split_note(home, spec))
+    return Counts(spec, by, rows, stale(home, spec.view), caveats(home, spec, *_alone(con)))
+
+
+def _alone(con: duckdb.DuckDBPyConnection) -> tuple[int, int]:
+    """How many instances are of a record without a known patient, of how many."""
+    if GROUP_FROM not in _columns(con, "task"):
+        return 0, 0
+    query = f"SELECT count(*) FILTER ({GROUP_FROM} = '{ALONE}'), count(*) FROM task"
+    return con.execute(query).fetchall()[0]
 
 
 def _columns(con: duckdb.DuckDBPyConnection, table: str) -> list[str]:

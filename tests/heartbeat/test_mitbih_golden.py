@@ -191,3 +191,27 @@ def test_rhythms_cover_the_records(con):
     rows = con.execute("SELECT accepted, count(*) FROM mitbih.rhythm_span_v0 GROUP BY ALL").fetchall()
     assert rows == [(True, 1_291)]
     assert con.execute("SELECT count(*) FROM mitbih.premature_beat_v0").fetchone() == (2_781 + 7_130,)
+
+
+def test_the_audit_command_passes_declared_leaks_and_fails_others(mitdb_home, monkeypatch):
+    from click.testing import CliRunner
+
+    import cli
+    from warehouse import audit
+
+    data = ["--data", str(mitdb_home.path)]
+    done = CliRunner().invoke(cli.main, ["audit", *data])
+    assert done.exit_code == 0, done.output
+    assert "patient_in_two_parts_v0: 1 rows, a leak that the spec declares" in done.output
+    monkeypatch.setattr(audit, "declared_leaks", set)
+    done = CliRunner().invoke(cli.main, ["audit", *data])
+    assert done.exit_code == 1
+    assert "interpatient_patient_in_two_parts_v1" not in done.output.splitlines()[-1]
+
+
+def test_counts_and_scores_tell_of_the_leak(mitdb_home):
+    from warehouse.counts import count
+
+    (leak,) = [note for note in count(mitdb_home, TASK).notes if note.startswith("known leak")]
+    assert "the same patient has instances in several parts" in leak
+    assert not any("leak" in note for note in count(mitdb_home, "ecg-heartbeat-interpatient@1").notes)

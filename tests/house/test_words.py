@@ -13,6 +13,7 @@ from warehouse.maps import map_files, map_rows
 
 ALLOWED = {
     ("cli.py", "N"): "the placeholder of a number in --first N",
+    ("cli.py", "S"): "the placeholder of a scale",
     (
         "warehouse/load/annotation_csv.py",
         "Start",
@@ -31,6 +32,8 @@ GRAMMAR = {"filler", "reset", "negation", "age", "either", "or"}
 """Kinds of keys that are words of any English sentence (with, no, or): they name nothing."""
 
 
+NAMES = {"heartbeat_lead": "leads", "mitbih_record": "records"}
+"""Maps whose keys are names of things, no words of a rule."""
 COUNTS = set("aefjnrx")
 """Symbols that name numbers in any program (n, f)."""
 
@@ -38,7 +41,7 @@ COUNTS = set("aefjnrx")
 def rule_words() -> set[str]:
     """Every key of every map (the first column), and today's names that old keys are translated to."""
     words = set()
-    for name in map_files():
+    for name in map_files().keys() - NAMES.keys():
         for row in map_rows(name):
             if row.get("kind") not in GRAMMAR:
                 words |= {next(iter(row.values())), *(row[column] for column in ("rhythm",) if column in row)}

@@ -142,7 +142,7 @@ def test_a_build_that_contradicts_itself_is_no_score(built, home, write, task):
 
 def test_kinds_and_rules_that_are_not_there_yet(built, home, write, task):
     built.change_spec(kind="regression")
-    with pytest.raises(UsageError, match="kind regression; only binary and multilabel tasks"):
+    with pytest.raises(UsageError, match="kind regression; only binary, multiclass, multilabel tasks"):
         score_submission(home, TASK, write())
     built.change_spec(kind="binary", metrics=task.spec.data["metrics"] | {"missing_row": "no label"})
     with pytest.raises(RegistryError, match="missing_row"):
