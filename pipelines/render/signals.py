@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipelines.render.leads import NoPage
-from warehouse.database import Input, inputs
 from warehouse.errors import HomeError
 from warehouse.home import Home
 from warehouse.leads import LEADS, complete, standard_name
@@ -22,6 +21,8 @@ from warehouse.spec import Spec
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from warehouse.database import Input
 
 LARGEST = 32_767
 """Of 16 bits; −32,768 stands for no value (WFDB format 16)."""
@@ -54,6 +55,8 @@ class WfdbGain:
 
 def signal_table(home: Home, spec: Spec) -> tuple[str, Input]:
     """The SQL name and the files of the signals behind a task. Raises HomeError when there are none."""
+    from warehouse.database import inputs  # brings DuckDB, which a worker does without
+
     name = f"raw_{card_of(spec.data['dataset'])['schema']}.signal"
     table = inputs(home).get(name)
     if table is None or not table.files:
@@ -94,26 +97,35 @@ def unreadable(file: Path, error: Exception) -> HomeError:
 
 
 def read_group(group: Group) -> pa.Table:
-    """The records of a row group. Raises HomeError when they cannot be read."""
+    """The records of a row group. Raises HomeError when they cannot be read.
+
+    Arrow's own allocator keeps 20 MiB a worker that the system's gives back.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    usual = pa.default_memory_pool()
+    pa.set_memory_pool(pa.system_memory_pool())
     try:
-        return pq.ParquetFile(group.file).read_row_group(group.number)
+        return pq.ParquetFile(group.file).read_row_group(group.number, use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise unreadable(group.file, error) from error
+    finally:
+        pa.set_memory_pool(usual)
 
 
 def leads_of(table: pa.Table, row: int) -> tuple[dict[str, np.ndarray], int]:
     """One record's leads by name, (n,) float64 mV with NaN where missing, and its rate in Hz.
 
     mV = (count − baseline) / gain as WFDB has it, gain in counts a mV. Raises NoPage when the row contradicts itself.
+    Samples come from Arrow's buffer: its own ``to_numpy`` would bring pandas, 40 MiB a worker.
     """
     record = {
         name: table[name][row].as_py() for name in ("leads", "n_leads", "n_samples", "hz", "uv_per_count")
     }
     baseline, missing = table["baseline"][row].as_py(), table["missing_count"][row].as_py()
-    samples = table["samples"][row].values.to_numpy(zero_copy_only=False)
+    values = table["samples"][row].values
+    samples = np.frombuffer(values.buffers()[1], np.int16)[values.offset : values.offset + len(values)]
     names = record["leads"].split(",")
     if len(names) != record["n_leads"] or len(samples) != record["n_leads"] * record["n_samples"]:
         found = f"{len(names)} lead names and {len(samples):,} samples"

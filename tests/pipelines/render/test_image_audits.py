@@ -106,12 +106,12 @@ def test_audit_says_that_nothing_is_rendered_and_runs_once_it_is(tmp_path):
     assert after["forbidden columns"] == 0
 
 
-@pytest.mark.parametrize("column", ["age", "record_id", "part", "AFIB/AFL"])
-def test_a_column_that_images_must_not_have_is_found(tmp_path, column):
+def test_a_column_that_images_must_not_have_is_found(tmp_path):
     home = small_home(tmp_path, records=2)
     render_task(home, TASK, workers=1)
     path = home.images / FOLDER / TABLE
     table = pq.read_table(path)
-    pq.write_table(table.append_column(column, [["x"] * table.num_rows]), path)
-    findings = {finding.name: finding for finding in audit(home, TASK)}
-    assert findings["forbidden columns"].rows == ((f"image.{FOLDER}", column),)
+    for column in ("age", "record_id", "part", "AFIB/AFL"):
+        pq.write_table(table.append_column(column, [["x"] * table.num_rows]), path)
+        findings = {finding.name: finding for finding in audit(home, TASK)}
+        assert findings["forbidden columns"].rows == ((f"image.{FOLDER}", column),)
