@@ -32,7 +32,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from warehouse.errors import UsageError
@@ -139,30 +139,33 @@ def seed_of(instance_id: str, prefix: int | str = SEED_PREFIX) -> int:
 def draw(seed: int, settings: AugmentSettings = PUBLISHED_AUGMENT, plain: bool = False) -> Draws:
     """The values of the image with this seed; ``plain`` draws what a page without augmentation needs."""
     stream = random.Random(seed)
-    drawn: dict[str, Any] = {"font": stream.choice(FONTS), "grey": stream.uniform(0, GREY)}
+    drawn = Draws(seed, font=stream.choice(FONTS), grey=stream.uniform(0, GREY))
     if plain:
-        return Draws(seed, **drawn)
+        return drawn
     if settings.wrinkles:
-        drawn["crease_angle"] = stream.choice(range(settings.crease_angle + 1))
-        drawn["creases_down"] = stream.choice(range(1, settings.creases_down + 1))
-        drawn["creases_across"] = stream.choice(range(1, settings.creases_across + 1))
-        drawn["texture"] = stream.choice(TEXTURES)
-    drawn["noise"] = stream.choice(range(1, settings.noise_max + 1))
-    drawn["crop_coin"] = stream.choice((True, False))
-    drawn["warm"] = stream.choice((True, False))
-    drawn["temperature"] = stream.choice(WARM_K if drawn["warm"] else COLD_K)
-    drawn["rotation"] = stream.randint(-settings.rotate_deg, settings.rotate_deg)
-    drawn["crop"] = stream.uniform(0, settings.crop)
-    return Draws(seed, **drawn)
+        drawn = replace(
+            drawn,
+            crease_angle=stream.choice(range(settings.crease_angle + 1)),
+            creases_down=stream.choice(range(1, settings.creases_down + 1)),
+            creases_across=stream.choice(range(1, settings.creases_across + 1)),
+            texture=stream.choice(TEXTURES),
+        )
+    return replace(  # arguments are evaluated from left to right: their order is that of the draws
+        drawn,
+        noise=stream.choice(range(1, settings.noise_max + 1)),
+        crop_coin=stream.choice((True, False)),
+        warm=(warm := stream.choice((True, False))),
+        temperature=stream.choice(WARM_K if warm else COLD_K),
+        rotation=stream.randint(-settings.rotate_deg, settings.rotate_deg),
+        crop=stream.uniform(0, settings.crop),
+    )
 
 
 def draws_frame(drawn: Iterable[tuple[str, Draws]]) -> pl.DataFrame:
     """A row an image (instance_id, draws), columns and types as in the module's table."""
     import polars as pl
 
-    types = {"instance_id": pl.String, "seed": pl.Int64, "font": pl.String, "grey": pl.Float64}
-    types |= {"noise": pl.Int64, "crop_coin": pl.Boolean, "warm": pl.Boolean, "temperature": pl.Int64}
-    types |= {"rotation": pl.Int64, "crop": pl.Float64}
-    types |= dict.fromkeys(("crease_angle", "creases_down", "creases_across", "texture"), pl.Int64)
+    types = {"str": pl.String, "int": pl.Int64, "float": pl.Float64, "bool": pl.Boolean}
+    schema = {field.name: types[field.type.split()[0]] for field in fields(Draws)}
     rows = [{"instance_id": instance_id, **draws.as_dict()} for instance_id, draws in drawn]
-    return pl.DataFrame(rows, schema=types, orient="row")
+    return pl.DataFrame(rows, schema={"instance_id": pl.String, **schema}, orient="row")

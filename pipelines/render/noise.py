@@ -26,8 +26,10 @@ AddNoise = Callable[[np.ndarray, int, float, int, int], np.ndarray]
 @cache
 def noise_adder() -> AddNoise:
     """The compiled loop where numba is installed and fits NumPy, else `add_noise`: the same bytes."""
+    from pipelines.render.noise_compiled import add_noise_compiled, compiled_loop
+
     try:
-        from pipelines.render.noise_compiled import add_noise_compiled
+        compiled_loop()
     except ImportError:
         return add_noise
     return add_noise_compiled
