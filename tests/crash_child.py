@@ -53,24 +53,25 @@ class Dying:
 
 def patch(dying: Dying) -> None:
     sys.addaudithook(dying)
-    fsync, write_view, write_table = os.fsync, stage._write_view, raw.pq.write_table
+    fsync, write_view, write_table = os.fsync, stage.write_view, raw.pq.write_table
 
     def dying_fsync(handle: int) -> None:
         dying.step("fsync before")
         fsync(handle)
         dying.step("fsync after")
 
-    def dying_view(con, view, target: Path, rule: str) -> None:
+    def dying_view(con, view, target: Path, rule: str) -> int:
         dying.step(f"{view.name} before")
-        write_view(con, view, target, rule)
+        rows = write_view(con, view, target, rule)
         dying_half(dying, target)
+        return rows
 
     def dying_table(table, target: Path, **options) -> None:
         dying.step(f"{target.name} before")
         write_table(table, target, **options)
         dying_half(dying, target)
 
-    os.fsync, stage._write_view, raw.pq.write_table = dying_fsync, dying_view, dying_table
+    os.fsync, stage.write_view, raw.pq.write_table = dying_fsync, dying_view, dying_table
 
 
 def dying_half(dying: Dying, target: Path) -> None:

@@ -52,9 +52,14 @@ def build_fingerprints(catalog: Catalog, present: Mapping[str, Input]) -> dict[s
     return found
 
 
-def lineage_digests(catalog: Catalog, view: View) -> dict[str, dict[str, str]]:
-    """What a score is tied to: rule fingerprints of the lineage, maps and splits by name."""
-    rules = rule_fingerprints(catalog)
+def lineage_digests(
+    catalog: Catalog, view: View, rules: Mapping[str, str] | None = None
+) -> dict[str, dict[str, str]]:
+    """What a score is tied to: rule fingerprints of the lineage, maps and splits by name.
+
+    ``rules``: the catalog's :func:`rule_fingerprints`, where the caller has them.
+    """
+    rules = rules or rule_fingerprints(catalog)
     lineage = catalog.lineage([view.name])
     names = sorted({name for member in lineage for name in catalog.inputs(member)})
     digests = {name: rule_digest(name) for name in names}

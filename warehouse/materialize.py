@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +18,6 @@ import duckdb
 
 from warehouse.database import (
     ENGINE,
-    broken,
     computable,
     define,
     define_view,
@@ -27,15 +27,12 @@ from warehouse.database import (
     write_database,
 )
 from warehouse.digests import file_digest
-from warehouse.errors import HomeError, RegistryError
+from warehouse.errors import HomeError
 from warehouse.fingerprints import build_fingerprints, lineage_digests, rule_fingerprints
 from warehouse.home import Home, carry, generation, sweep, writing
 from warehouse.manifest import MANIFEST, built_file, read_manifest
+from warehouse.view_file import write_view
 from warehouse.views import Catalog, View
-
-ROW_GROUP = 122_880
-DICTIONARY = 1_000
-"""Most values of a column's dictionary: words have few, and trying it on times costs more than it saves."""
 
 
 @dataclass
@@ -80,12 +77,13 @@ def materialize(
     with home.writer("materialize"), writing(home.path):
         plan = _plan(home, catalog, names)
         before = _before(home)
-        if _is_current(home, plan, before):
+        kept = _kept(home, plan, before["views"])
+        if _is_current(plan, before, kept):
             build = Build(kept=[view.name for view in plan.wanted if view.stored], manifest=before)
             sweep(home.built)
         else:
             with generation(home.built, keep=True) as folder:
-                build = _build(home, plan, folder, before["views"], threads)
+                build = _build(home, plan, folder, before["views"], kept, threads)
                 _write_manifest(folder, build.manifest)
         write_database(home, catalog, build.manifest["views"], built_file(home, build.manifest["views"]))
     build.skipped = sorted(set(catalog) - computable(catalog, plan.present))
@@ -102,7 +100,7 @@ def check(home: Home, names: list[str] | None = None, *, catalog: Catalog | None
     if damaged:
         return [f"{name}: its Parquet files are not the ones that load wrote; load again" for name in damaged]
     with tempfile.TemporaryDirectory(prefix="leadhouse-check-") as scratch, writing(Path(scratch)):
-        fresh = _build(home, plan, Path(scratch), {}, None).manifest["views"]
+        fresh = _build(home, plan, Path(scratch), {}, set(), None).manifest["views"]
     differences = []
     for name, entry in fresh.items():
         old = present.get(name)
@@ -174,22 +172,27 @@ def _before(home: Home) -> dict:
         return {"views": {}}
 
 
-def _is_current(home: Home, plan: _Plan, before: dict) -> bool:
+def _kept(home: Home, plan: _Plan, before: dict) -> set[str]:
+    """The views whose files are there, untouched, and made of what they would be made of now."""
+    alike = [
+        view.name
+        for view in plan.wanted
+        if view.stored
+        and view.name in before
+        and before[view.name]["fingerprint"] == plan.fingerprints[view.name]
+    ]
+    return {
+        name for name in alike if file_digest(home.built / before[name]["file"]) == before[name]["sha256"]
+    }
+
+
+def _is_current(plan: _Plan, before: dict, kept: set[str]) -> bool:
     """Whether a build would give what is there."""
-    wanted = [view for view in plan.wanted if view.stored]
     return (
         before.get("engine") == ENGINE
-        and all(_kept(home, plan, before["views"], view) for view in wanted)
+        and all(view.name in kept for view in plan.wanted if view.stored)
         and all(name in plan.catalog for name in before["views"])
     )
-
-
-def _kept(home: Home, plan: _Plan, before: dict, view: View) -> bool:
-    """Whether a view's file is there, untouched, and made of what it would be made of now."""
-    old = before.get(view.name)
-    if old is None or old["fingerprint"] != plan.fingerprints[view.name]:
-        return False
-    return file_digest(home.built / old["file"]) == old["sha256"]
 
 
 def _damaged(plan: _Plan) -> list[str]:
@@ -198,7 +201,7 @@ def _damaged(plan: _Plan) -> list[str]:
     return [name for name in read if not plan.present[name].is_intact]
 
 
-def _build(home: Home, plan: _Plan, folder: Path, before: dict, threads: int | None) -> Build:
+def _build(home: Home, plan: _Plan, folder: Path, before: dict, kept: set[str], threads: int | None) -> Build:
     damaged = _damaged(plan)
     if damaged:
         raise HomeError(
@@ -211,7 +214,6 @@ def _build(home: Home, plan: _Plan, folder: Path, before: dict, threads: int | N
     con = duckdb.connect(config={"threads": threads} if threads else {})
     con.execute("SET preserve_insertion_order = true")
     con.execute(f"SET temp_directory = {sql_text(folder / '.spill')}")
-    kept = {view.name for view in plan.wanted if view.stored and _kept(home, plan, before, view)}
     needed = plan.catalog.lineage(
         [view.name for view in plan.wanted if view.stored and view.name not in kept]
     )
@@ -225,9 +227,9 @@ def _build(home: Home, plan: _Plan, folder: Path, before: dict, threads: int | N
             carry(home.built / entries[view.name]["file"], target)
             build.kept.append(view.name)
         elif view.stored:
-            _write_view(con, view, target, rules[view.name])
+            rows = write_view(con, view, target, rules[view.name])
             build.built.append(view.name)
-            entries[view.name] = _entry(con, plan, view, target, rules[view.name])
+            entries[view.name] = _entry(con, plan, view, target, rows, rules)
         if view.name in defined:
             define_view(con, view, target if view.stored else None)
     con.close()
@@ -239,25 +241,14 @@ def _build(home: Home, plan: _Plan, folder: Path, before: dict, threads: int | N
     return build
 
 
-def _write_view(con: duckdb.DuckDBPyConnection, view: View, target: Path, rule: str) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    order = f" ORDER BY {', '.join(view.grain)}" if view.grain else ""
-    try:
-        con.execute(
-            f"COPY (SELECT * FROM ({view.sql}\n){order}) TO {sql_text(target)} (FORMAT parquet, COMPRESSION zstd, "
-            f"COMPRESSION_LEVEL 1, ROW_GROUP_SIZE {ROW_GROUP}, DICTIONARY_SIZE_LIMIT {DICTIONARY}, "
-            f"KV_METADATA {{leadhouse_view: '{view.name}', leadhouse_rule: '{rule}'}})"
-        )
-    except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
-        raise broken(view, error) from error
-    except (duckdb.IOException, duckdb.OutOfMemoryException):
-        raise
-    except duckdb.Error as error:
-        raise RegistryError(f"{view.path}: the view fails on the loaded data: {error}") from error
-
-
-def _entry(con: duckdb.DuckDBPyConnection, plan: _Plan, view: View, target: Path, rule: str) -> dict:
-    (rows,) = con.execute(f"SELECT count(*) FROM {parquet((target,))}").fetchone()
+def _entry(
+    con: duckdb.DuckDBPyConnection,
+    plan: _Plan,
+    view: View,
+    target: Path,
+    rows: int,
+    rules: Mapping[str, str],
+) -> dict:
     columns = con.execute(f"DESCRIBE SELECT * FROM {parquet((target,))}").fetchall()
     lineage = plan.catalog.lineage([view.name])
     read = {name: plan.present[name].digest for member in lineage for name in plan.catalog.inputs(member)}
@@ -268,13 +259,13 @@ def _entry(con: duckdb.DuckDBPyConnection, plan: _Plan, view: View, target: Path
         "bytes": target.stat().st_size,
         "sha256": file_digest(target),
         "fingerprint": plan.fingerprints[view.name],
-        "rule": rule,
+        "rule": rules[view.name],
         "reads": {
             name: plan.fingerprints[name] if name in plan.catalog else plan.present[name].digest
             for name in view.reads
         },
         "lineage": {
-            **lineage_digests(plan.catalog, view),
+            **lineage_digests(plan.catalog, view, rules),
             "inputs": {name: digest for name, digest in sorted(read.items()) if name.startswith("raw_")},
         },
         "files": {
