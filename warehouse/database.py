@@ -122,7 +122,10 @@ def _define_map(con: duckdb.DuckDBPyConnection, name: str) -> None:
     if not map_rows(stem):
         raise RegistryError(f"{stem}.csv: found a map without rows; expected at least one")
     path = registry_path("maps", f"{stem}.csv")
-    con.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM read_csv({sql_text(path)}, header = true)")
+    dialect = (
+        "header = true, delim = ',', quote = '\"', escape = '\"'"  # finding it out takes as long as reading
+    )
+    con.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM read_csv({sql_text(path)}, {dialect})")
 
 
 def define_view(con: duckdb.DuckDBPyConnection, view: View, file: Path | None) -> None:
@@ -189,8 +192,10 @@ def write_database(
     draft = home.path / f".leadhouse.{uuid.uuid4().hex[:12]}.duckdb"
     try:
         con = duckdb.connect(str(draft))
+        con.execute("BEGIN")  # or every definition would be synced to the disk by itself
         created = define(con, present, list(catalog.values()), stored_at)
         define_aliases(con, catalog, created)
+        con.execute("COMMIT")
         con.close()
         sync(draft)
         draft.replace(home.database)

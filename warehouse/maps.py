@@ -45,7 +45,7 @@ def map_column(name: str, column: str) -> tuple[str, ...]:
 
 
 def _path(name: str) -> Path:
-    files = map_files()
-    if name not in files:
-        raise RegistryError(f"found no map {name!r}; expected one of: {', '.join(files)}")
-    return files[name]
+    path = registry_path("maps", f"{name}.csv")
+    if not path.is_file():
+        raise RegistryError(f"found no map {name!r}; expected one of: {', '.join(map_files())}")
+    return path

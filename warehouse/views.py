@@ -78,15 +78,18 @@ class View:
     @cached_property
     def reads(self) -> tuple[str, ...]:
         """The tables that the SELECT reads, CTEs left out, names in order."""
-        (text,) = _parser().execute("SELECT json_serialize_sql(?)", [self.sql]).fetchone()
         tables: set[str] = set()
 
         def collect(node: dict) -> dict | None:
-            if node.get("type") == "BASE_TABLE" and node["schema_name"]:  # a name without a schema is a CTE
+            if node.get("type") == "BASE_TABLE" and node.get(
+                "schema_name"
+            ):  # a name without a schema is a CTE
                 tables.add(f"{node['schema_name']}.{node['table_name']}")
             return node if "error" in node else None
 
-        tree = json.loads(text, object_hook=collect)
+        if self.sql not in _trees:
+            _parse([self.sql])
+        tree = json.loads(_trees[self.sql], object_hook=collect)
         if tree["error"]:
             raise RegistryError(
                 f"{self.path}: found {tree['error_message']}; expected one SELECT that DuckDB takes",
@@ -103,6 +106,21 @@ class View:
 def _parser() -> duckdb.DuckDBPyConnection:
     """DuckDB's own parser: what runs a view also says what the view reads. Ten times faster than a second one."""
     return duckdb.connect(config={"threads": 1})
+
+
+_trees: dict[str, str] = {}
+"""SELECT → its tree as DuckDB serialises it."""
+
+
+def _parse(texts: list[str]) -> None:
+    """Fill ``_trees``. All views in one query take half the time of a query each."""
+    _trees.update(
+        _parser()
+        .execute(
+            "SELECT sql, json_serialize_sql(sql, skip_default := true) FROM unnest(?) AS text (sql)", [texts]
+        )
+        .fetchall()
+    )
 
 
 def fingerprint_sql(sql: str) -> str:
@@ -187,6 +205,7 @@ class Catalog(Mapping[str, View]):
     """All views by name, parents before children."""
 
     def __init__(self, views: list[View]) -> None:
+        _parse([view.sql for view in views])
         self._views = _ordered({view.name: view for view in views})
 
     @classmethod
