@@ -12,6 +12,7 @@ import hashlib
 import math
 import re
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -144,13 +145,15 @@ def _open(path: Path, case_id: int) -> AnnotationFile | list[Problem]:
 
 def _stack(files: list[AnnotationFile]) -> pa.Table:
     """All rows in the order of the files. Raises ArrowInvalid when rows and lines do not go together."""
-    pieces: dict[int, pa.Table] = {}
+    if not all(file.rows for file in files):
+        raise pa.ArrowInvalid("a file without rows")
+    tables: dict[tuple[str, ...], pa.Table] = {}
     for header in LAYOUTS:
-        alike = [file for file in files if file.header == header and file.rows]
+        alike = [file for file in files if file.header == header]
         if not alike:
             continue
-        lines = [file.text[file.text.index(b"\n") + 1 :] for file in alike]
-        body = b"".join(part if part.endswith(b"\n") else part + b"\n" for part in lines)
+        lines = [memoryview(file.text)[file.text.index(b"\n") + 1 :] for file in alike]
+        body = b"".join(part for line in lines for part in ((line,) if line[-1:] == b"\n" else (line, b"\n")))
         read = pa_csv.ReadOptions(column_names=header, use_threads=False, block_size=len(body) + 1)
         table = pa_csv.read_csv(pa.py_buffer(body), read, _PARSE, _CONVERT)
         if table.num_rows != sum(file.rows for file in alike):
@@ -158,20 +161,19 @@ def _stack(files: list[AnnotationFile]) -> pa.Table:
         for name in (*COLUMNS, "caseid"):
             if name not in table.column_names:
                 table = table.append_column(name, pa.nulls(table.num_rows, pa.string()))
-        table = table.select([*COLUMNS, "caseid"])
-        start = 0
-        for file in alike:
-            pieces[file.case_id] = table.slice(start, file.rows)
-            start += file.rows
-    if len(pieces) < len(files):
-        raise pa.ArrowInvalid("a file without rows")
+        tables[header] = table.select([*COLUMNS, "caseid"])
+    pieces, done = [], dict.fromkeys(tables, 0)
+    for header, run in groupby(files, key=lambda file: file.header):
+        rows = sum(file.rows for file in run)
+        pieces.append(tables[header].slice(done[header], rows))
+        done[header] += rows
     sizes = [file.rows for file in files]
     place = np.repeat(np.arange(len(files), dtype=np.int32), sizes)
     first = np.cumsum([0, *sizes[:-1]])
     row_no = np.arange(2, sum(sizes) + 2, dtype=np.int32) - np.repeat(first, sizes).astype(np.int32)
     case_id = np.array([file.case_id for file in files], np.int32)[place]
     source_file = pa.DictionaryArray.from_arrays(from_numbers(place), texts(file.name for file in files))
-    stacked = pa.concat_tables([pieces[file.case_id] for file in files])
+    stacked = pa.concat_tables(pieces)
     stacked = stacked.add_column(0, "row_no", from_numbers(row_no)).add_column(
         0, "case_id", from_numbers(case_id)
     )

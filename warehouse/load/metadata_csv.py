@@ -41,8 +41,10 @@ CLINICAL = pa.schema(
 )
 
 
-def read_rows(path: Path, required: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line number and fields of a CSV with a header.
+def read_rows(
+    path: Path, required: Sequence[str], wanted: Sequence[str]
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Line number and fields of a CSV with a header: the ``wanted`` columns of it that are there.
 
     Raises InputError on another encoding, a ragged row, a column that is twice there or, of ``required``, not.
     """
@@ -50,6 +52,7 @@ def read_rows(path: Path, required: Sequence[str]) -> Iterator[tuple[int, dict[s
     try:
         names = next(reader, [])
         _check_header(path, names, required)
+        places = [(name, names.index(name)) for name in wanted if name in names]
         for row in reader:
             if row and len(row) != len(names):
                 raise _rejected(
@@ -60,7 +63,7 @@ def read_rows(path: Path, required: Sequence[str]) -> Iterator[tuple[int, dict[s
                     "the file looks half copied or edited: copy it again",
                 )
             if row:
-                yield reader.line_num, dict(zip(names, row, strict=True))
+                yield reader.line_num, {name: row[place] for name, place in places}
     except csv.Error as error:
         raise _rejected(
             path,
@@ -107,7 +110,7 @@ def _table(
     rows: list[list] = []
     problems: list[Problem] = []
     seen: dict[int, int] = {}
-    for number, fields in read_rows(path, required):
+    for number, fields in read_rows(path, required, [name for name, _ in kinds]):
         values: list = []
         for name, kind in kinds:
             text = fields.get(name, "")

@@ -84,12 +84,12 @@ def _marker_faults(annotation: pa.Table, begin: str) -> tuple[list[int], list[in
     )
     turns: defaultdict[int, list[bool]] = defaultdict(list)
     numbered: defaultdict[tuple[int, int], list[bool]] = defaultdict(list)
-    for case_id, label in zip(
-        rows["case_id"].to_pylist(), rows["bad_signal_quality_label"].to_pylist(), strict=True
-    ):
-        begins = label.startswith(begin)
+    labels = rows["bad_signal_quality_label"].to_pylist()
+    read = {label: (label.startswith(begin), int(re.sub(r"\D", "", label))) for label in set(labels)}
+    for case_id, label in zip(rows["case_id"].to_pylist(), labels, strict=True):
+        begins, number = read[label]
         turns[case_id].append(begins)
-        numbered[case_id, int(re.sub(r"\D", "", label))].append(begins)
+        numbered[case_id, number].append(begins)
     return (
         sorted({case_id for (case_id, _), found in numbered.items() if found != [True, False]}),
         sorted(case_id for case_id, found in turns.items() if found != [True, False] * (len(found) // 2)),
