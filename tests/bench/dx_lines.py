@@ -207,7 +207,7 @@ def _clock(number: int) -> str:
 def table(sizes: tuple[int, ...] = SIZES) -> str:
     lines = [
         f"dx lines: raw Parquet to record classes, {LINES_EACH} lines a record, {len(templates())} templates "
-        "(goal at 1,000,000: 12 CPU s, 1,536 MiB)",
+        "(goal at 1,000,000: 12 CPU s, 1,536 MiB); medians of 3 runs, one run at 1,000,000",
         f"{'records':>10} {'texts':>10} {'CPU s':>7} {'MiB':>6} {'oracle CPU s':>13} {'MiB':>6} {'× oracle':>9}",
     ]
     for size in sizes:
