@@ -19,8 +19,6 @@ from pipelines.report import write_report
 from warehouse.errors import CheckFailed, UsageError
 from warehouse.home import Home, writing
 
-REPORT = "report.html"
-
 
 @dataclass(frozen=True)
 class Street:
@@ -32,7 +30,9 @@ class Street:
     what: str
     options: Callable[[Path], list[str | Path]] = lambda release: []
     queries: tuple[tuple[str, str], ...] = ()
-    has_page: bool = False
+    images: int = 0
+    """So many images of the test part are rendered."""
+    page: str = "report.html"
     more: tuple[tuple[str, ...], ...] = ()
 
 
@@ -45,7 +45,6 @@ STREETS = {
             baselines=("prior", "rr-detected"),
             what="cases",
             options=lambda release: ["--signals", release / "vital"],
-            has_page=True,
             more=(
                 ("counts", "vitaldb-arrhythmia-abnormal", "--by", "rhythms"),
                 ("sql", "SELECT * FROM vitaldb.segment_evidence WHERE NOT accepted LIMIT 10"),
@@ -56,6 +55,8 @@ STREETS = {
             task="lydus-ecg-image",
             baselines=("prior",),
             what="records",
+            images=12,
+            page="report-images.html",
             queries=(
                 ("What would hedged findings add?", "SELECT * FROM lydus.hedged_would_add"),
                 (
@@ -83,12 +84,12 @@ def run_demo(
     invoke: Callable[[list[str]], object],
     out: Path | None = None,
     echo: Callable[[str], None] = print,
-) -> Path | None:
-    """Walk the whole street of ``task`` on a made-up release; returns the page's file where the task has one.
+) -> Path:
+    """Walk the whole street of ``task`` on a made-up release; returns the page's file.
 
     ``cases``: how many cases or records (24 and 400 where None), ``seconds``: how long a case is annotated.
     ``invoke`` runs one of our commands from its words and returns its exit code (None counts as 0). The release
-    lies in ``<home>/demo/<data set>``, the page in ``<home>/demo/report.html`` where ``out`` is None. The same
+    lies in ``<home>/demo/<data set>``, the page beside it where ``out`` is None. The same
     arguments give the same numbers. Raises UsageError for a task without a demo and when the home already holds
     another release, which a load would replace; CheckFailed when a command does not end well.
     """
@@ -123,6 +124,11 @@ def run_demo(
     step("Queries that must return no rows.", "audit", task)
     for words, query in street.queries:
         step(words, "sql", query)
+    if street.images:
+        step(
+            f"{street.images} paper images, as the Challenge's generator prints them.",
+            *("render", task, "--part", "test", "--limit", str(street.images)),
+        )
     files = [(name, release.parent / f"{task}-{name}.parquet") for name in street.baselines]
     for name, file in files:
         step(f"Predictions of the baseline {name}.", "baseline", task, name, "--out", file)
@@ -131,17 +137,20 @@ def run_demo(
     for name, file in others:
         step(f"{name}, and its paired difference from it.", "score", task, file, "--against", first)
     step("All runs, best first.", "leaderboard", task)
-    page = write_report(home, task, out or release.parent / REPORT) if street.has_page else None
+    page = write_report(home, task, out or release.parent / street.page)
     echo(_next(street, page, program, data))
     return page
 
 
 def _make(home: Home, street: Street, release: Path, *, cases: int | None, seconds: int, seed: int) -> dict:
-    """Write the release anew: a case of an earlier, longer one must not stay behind. Returns what it was made of."""
+    """Write the release anew: a case or image of an earlier one must not stay behind. Returns what it was made of."""
+    from warehouse.images import images_folder
+    from warehouse.spec import find_spec
     from warehouse.synthetic import write_lydus_release, write_vitaldb_release
 
     with writing(home.path):
         shutil.rmtree(release, ignore_errors=True)
+        shutil.rmtree(images_folder(home, find_spec(street.task)), ignore_errors=True)
         release.mkdir(parents=True)
         if street.dataset == "lydus":
             made = {"records": cases or 400, "seed": seed}
@@ -195,16 +204,12 @@ def _near(path: str | Path) -> str | Path:
     return path
 
 
-def _next(street: Street, page: Path | None, program: str, data: list[str]) -> str:
+def _next(street: Street, page: Path, program: str, data: list[str]) -> str:
     more = [*street.more, ("cite", street.task)]
     lines = "\n".join(f"  {program} {shlex.join([*args, *data])}" for args in more)
-    shown = (
-        "\n# The page of all this, with example segments on ECG paper: open it in a browser\n"
-        f"  {_near(page)}\n"
-        if page
-        else ""
-    )
+    examples = "its images" if street.images else "example segments on ECG paper"
     return (
-        f"{shown}\n# Go on from here\n{lines}\n"
+        f"\n# The page of all this, with {examples}: open it in a browser\n  {_near(page)}\n"
+        f"\n# Go on from here\n{lines}\n"
         "\nThe hearts are made up: the numbers show how the street works, nothing else."
     )

@@ -1,4 +1,4 @@
-"""One page that shows a task as it stands: rule, counts, example segments, scores, and what they rest on.
+"""One page that shows a task as it stands: rule, counts, examples, scores, and what they rest on.
 
 The page is one file without scripts and without anything to fetch. Every number on it is the answer of a query
 that stands beside it, or is read from a run record.
@@ -16,13 +16,15 @@ from warehouse.errors import UsageError
 from warehouse.home import Home, write_text, writing
 
 if TYPE_CHECKING:
+    import duckdb
     from markupsafe import Markup
 
     from pipelines.answers import Answer
+    from warehouse.spec import Spec
 
 TEMPLATES = Path(__file__).parent / "templates"
-SCHEMA = "vitaldb"
-"""The only data set whose evidence has a page yet."""
+PAGES = {"vitaldb": "report.html", "lydus": "images.html"}
+"""Schema of a task's views → the template of its page."""
 
 
 def write_report(home: Home, task: str, out_file: Path, *, part: str = "test") -> Path:
@@ -39,11 +41,9 @@ def write_report(home: Home, task: str, out_file: Path, *, part: str = "test") -
 
 
 def gather(home: Home, task: str, part: str) -> dict[str, Any]:
-    """Everything that the page says, by the names that the template uses."""
-    from pipelines import questions
-    from pipelines.answers import ask
+    """Everything that the page says, by the names that its template uses; ``template`` is the template's."""
+    from pipelines import image_page
     from pipelines.results import read_results
-    from pipelines.strips import choose, read_strips
     from warehouse.cite import cite
     from warehouse.load.report import read_report
     from warehouse.query import connect
@@ -55,27 +55,48 @@ def gather(home: Home, task: str, part: str) -> dict[str, Any]:
     built = read_task(home, spec.name)
     catalog = Catalog.read()
     lineage = catalog.lineage([spec.view])
-    if not any(view.schema == SCHEMA for view in lineage):
+    schema = next((view.schema for view in lineage if view.schema in PAGES), None)
+    if schema is None:
         raise UsageError(
             f"found a task on {spec.data['dataset']}; expected one on a data set with evidence views"
         )
     con = connect(home, catalog=catalog)
-    names = {"view": spec.view, "target": f'"{spec.classes[0]}"'}
-
-    def answer(question: str) -> Answer:
-        return ask(con, question.format(**names))
-
     report = read_report(home, spec.data["dataset"])
-    choice, chosen = choose(con, spec.view)
     page = {
+        "template": PAGES[schema],
         "spec": spec,
         "part": part,
-        "target": spec.classes[0],
         "synthetic": made_up(home, report),
         "loaded": report,
         "stale": built.stale,
         "views": lineage,
         "views_by_name": catalog,
+        "results": read_results(home, spec, part),
+        "cite": cite(home, spec.name),
+        "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    if PAGES[schema] == "images.html":
+        page |= image_page.gather(con, home, built, part)
+    else:
+        page |= _segments(con, spec)
+    con.close()
+    return page
+
+
+def _segments(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Any]:
+    """What the page of a task of segments says besides."""
+    from pipelines import questions
+    from pipelines.answers import ask
+    from pipelines.strips import choose, read_strips
+
+    names = {"view": spec.view, "target": f'"{spec.classes[0]}"'}
+
+    def answer(question: str) -> Answer:
+        return ask(con, question.format(**names))
+
+    choice, chosen = choose(con, spec.view)
+    return {
+        "target": spec.classes[0],
         "street": answer(questions.STREET),
         "parts": answer(questions.PARTS),
         "left_out": answer(questions.LEFT_OUT),
@@ -87,12 +108,7 @@ def gather(home: Home, task: str, part: str) -> dict[str, Any]:
         "clock": answer(questions.CLOCK),
         "choice": choice,
         "strips": read_strips(con, chosen),
-        "results": read_results(home, spec, part),
-        "cite": cite(home, spec.name),
-        "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    con.close()
-    return page
 
 
 def render(page: dict[str, Any]) -> str:
@@ -112,7 +128,7 @@ def render(page: dict[str, Any]) -> str:
     environment.filters |= {"n": _number, "fixed": _fixed, "percent": _percent, "words": _words}
     environment.filters |= {"paragraph": _first_paragraph, "gist": _gist, "sentence": _sentence}
     environment.globals |= {"charts": charts, "maker": maker}
-    return environment.get_template("report.html").render(page)
+    return environment.get_template(page["template"]).render(page)
 
 
 def _first_paragraph(description: str) -> Markup:

@@ -49,9 +49,11 @@ class Results:
         return LOWER_IS_BETTER
 
     def metric_rows(self) -> list[tuple]:
-        """What `charts.intervals` draws: a row a metric, a mark a run."""
+        """What `charts.intervals` draws: a row a metric, a mark a run; no metric that goes beyond 1."""
         rows = []
         for name in self.metrics:
+            if any((run.score["metrics"][name]["value"] or 0) > 1 for run in self.top):
+                continue
             marks = [(f"run{n}", run.score["metrics"][name]) for n, run in enumerate(self.top)]
             rows.append((name, "lower is better" if name in LOWER_IS_BETTER else "", marks))
         return rows
@@ -61,6 +63,12 @@ class Results:
         shares = self.top[0].score.get("by_rhythm", []) if self.top else []
         kinds = {True: "positive", False: "negative", None: "run0"}
         return [(share["name"], _note(share), [(kinds[share["positive"]], share)]) for share in shares]
+
+    def class_rows(self) -> list[tuple]:
+        """The same for the F-measures of the best run: a row a class."""
+        classes = self.top[0].score.get("by_class", []) if self.top else []
+        marked = [(each, [("run0", each | {"value": each["f_measure"]})]) for each in classes]
+        return [(each["name"], each["reason"] or "", marks) for each, marks in marked]
 
 
 def read_results(home: Home, spec: Spec, part: str) -> Results:

@@ -60,12 +60,32 @@ def test_the_street_in_its_order(tmp_path: Path, written: list[Path]) -> None:
 def test_the_street_of_another_task(tmp_path: Path, written: list[Path]) -> None:
     runner = Runner()
     page = run_demo(Home(tmp_path), task="lydus-ecg-image", cases=20, invoke=runner, echo=runner.said.append)
-    assert page is None
-    assert written == []
-    verbs = ["load", "materialize", "counts", "audit", "sql", "sql", "baseline", "score", "leaderboard"]
+    assert written == [page] == [tmp_path / "demo" / "report-images.html"]
+    verbs = [
+        "load",
+        "materialize",
+        "counts",
+        "audit",
+        "sql",
+        "sql",
+        "render",
+        "baseline",
+        "score",
+        "leaderboard",
+    ]
     assert [line[0] for line in runner.lines] == verbs
     assert (tmp_path / "demo" / "lydus" / "metadata.csv").exists()
     assert "20 synthetic records" in runner.said[0]
+    (drawn,) = (line for line in runner.lines if line[0] == "render")
+    assert drawn[1:6] == ["lydus-ecg-image", "--part", "test", "--limit", "12"]
+
+
+def test_images_of_an_earlier_demo_are_drawn_anew(tmp_path: Path, written: list[Path]) -> None:
+    folder = tmp_path / "images" / "lydus_ecg_image_v0"
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text("{}")
+    run_demo(Home(tmp_path), task="lydus-ecg-image", cases=20, invoke=Runner(), echo=lambda text: None)
+    assert not folder.exists()
 
 
 def test_a_task_without_a_demo(tmp_path: Path) -> None:

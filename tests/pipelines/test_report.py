@@ -2,13 +2,13 @@
 
 import re
 from collections import Counter
-from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from html_page import Page, table_of
 
 from pipelines.charts import intervals, place, stacked
 from pipelines.paper import HEAD, LEAD_IN, STEP, draw_paper
@@ -19,7 +19,6 @@ from warehouse.home import Home
 from warehouse.query import connect, select
 
 TASK = "vitaldb-arrhythmia-abnormal@0"
-VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 
 @pytest.fixture(scope="session")
@@ -51,66 +50,8 @@ def _loaded(folder: Path, *, signals: bool, cases: int) -> Home:
     return home
 
 
-class Page(HTMLParser):
-    """Elements with their attributes, text by element, and what is not well formed."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[dict] = []
-        self.elements: list[dict] = []
-        self.faults: list[str] = []
-        self.feed(text)
-        self.close()
-        self.faults += [f"<{each['tag']}> never closed" for each in self.open]
-
-    def handle_starttag(self, tag: str, attrs: list) -> None:
-        names = [name for name, _ in attrs]
-        self.faults += [f"<{tag}> has {name} twice" for name, n in Counter(names).items() if n > 1]
-        element = {"tag": tag, "text": "", "children": [], **dict(attrs)}
-        if self.open:
-            self.open[-1]["children"].append(element)
-        self.elements.append(element)
-        if tag not in VOID:
-            self.open.append(element)
-
-    def handle_startendtag(self, tag: str, attrs: list) -> None:
-        self.handle_starttag(tag, attrs)
-        if tag not in VOID:
-            self.open.pop()
-
-    def handle_endtag(self, tag: str) -> None:
-        if not self.open or self.open[-1]["tag"] != tag:
-            self.faults.append(f"</{tag}> where <{self.open[-1]['tag'] if self.open else '-'}> is open")
-            return
-        self.open.pop()
-
-    def handle_data(self, data: str) -> None:
-        for element in self.open:
-            element["text"] += data
-
-    def all(self, tag: str, **attributes: str) -> list[dict]:
-        return [
-            each
-            for each in self.elements
-            if each["tag"] == tag and all(each.get(k.replace("_", "-")) == v for k, v in attributes.items())
-        ]
-
-
-def _table(page: Page, label: str) -> dict[str, dict[str, str]]:
-    """The table in the region of that name: row → column → text."""
-    (region,) = page.all("div", aria_label=label)
-    (table,) = (each for each in region["children"] if each["tag"] == "table")
-    head, body = table["children"]
-    columns = [cell["text"].strip() for cell in head["children"][0]["children"]]
-    rows = {}
-    for row in body["children"]:
-        cells = [cell["text"].strip() for cell in row["children"]]
-        rows[cells[0]] = dict(zip(columns, cells, strict=True))
-    return rows
-
-
 def test_counts_are_those_of_the_command(synthetic_home: Home, page: str) -> None:
-    shown = _table(Page(page), "Segments in each part")
+    shown = table_of(Page(page), "Segments in each part")
     for part, counts in count(synthetic_home, TASK).as_json()["parts"].items():
         numbers = {name: int(text.replace(",", "")) for name, text in shown[part].items() if text != part}
         assert numbers["abnormal"] == counts["classes"]["abnormal"]
@@ -122,12 +63,12 @@ def test_counts_are_those_of_the_command(synthetic_home: Home, page: str) -> Non
 def test_attrition_and_rhythms_are_those_of_the_views(synthetic_home: Home, page: str) -> None:
     parsed = Page(page)
     attrition = select(synthetic_home, "SELECT * FROM vitaldb.attrition_v0").fetchall()
-    shown = _table(parsed, "Segments without label by reason")
+    shown = table_of(parsed, "Segments without label by reason")
     assert {key.split()[0]: (row["first"], row["any"]) for key, row in shown.items()} == {
         reason: (f"{first:,}", f"{every:,}") for reason, first, every in attrition
     }
     rhythms = select(synthetic_home, "SELECT rhythm, segments FROM vitaldb.rhythm_count_v0").fetchall()
-    shown = _table(parsed, "Scored segments per rhythm")
+    shown = table_of(parsed, "Scored segments per rhythm")
     assert len(shown) == len(rhythms)
     for rhythm, segments in rhythms:
         assert any(
@@ -181,7 +122,7 @@ def test_score_and_leaderboard_are_those_of_the_runs(synthetic_home: Home, page:
     from pipelines.leaderboard import leaderboard
 
     best, second = leaderboard(synthetic_home, TASK)
-    shown = _table(Page(page), "Metrics with intervals")
+    shown = table_of(Page(page), "Metrics with intervals")
     row = next(row for key, row in shown.items() if key.startswith("auroc"))
     assert row[best["made_by"]["baseline"]] == f"{best['value']:.3f} {best['lo']:.3f} – {best['hi']:.3f}"
     assert row[second["made_by"]["baseline"]].startswith(f"{second['value']:.3f}")
@@ -287,7 +228,7 @@ def test_old_labels_and_missing_intervals_are_said(synthetic_home: Home, tmp_pat
         run.score["metrics"]["auroc"] |= {"lo": None, "hi": None}
         run.score["metrics"]["auprc"] |= {"value": None, "lo": None, "hi": None, "reason": "for a reason"}
     parsed = Page(render(found))
-    shown = _table(parsed, "Metrics with intervals")
+    shown = table_of(parsed, "Metrics with intervals")
     assert parsed.faults == []
     assert next(row for key, row in shown.items() if key.startswith("auroc"))["prior"] == "0.500 no interval"
     assert shown["auprc"]["prior"] == "undefined: for a reason"
