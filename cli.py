@@ -131,7 +131,7 @@ def load(dataset, source, home, json, **options) -> None:
     """Load a raw release from the folder SOURCE into Parquet.
 
     Everything is checked before anything is written: input that breaks the contract is rejected with file and
-    row, and what was loaded before stays. DATASET is one of: vitaldb-arrhythmia, lydus, ptbxl, mitbih.
+    row, and what was loaded before stays. DATASET is one of: vitaldb-arrhythmia, lydus, ptbxl, mitbih, ptbdb.
     """
     from warehouse.load import loaders
 
@@ -331,11 +331,18 @@ def training_options(function: Callable) -> Callable:
 
 @verb("train", json=True)
 @click.argument("task")
-@click.option("--weights", metavar="imagenet|none|PATH", help="What to start from; default imagenet.")
+@click.option(
+    "--model",
+    type=click.Choice(["resnet18", "beatnet", "kachuee", "rhythmnet"]),
+    help="Default by the task: images, heartbeats (ours, or the paper's kachuee), seconds of a lead.",
+)
+@click.option("--weights", metavar="imagenet|none|PATH", help="What resnet18 starts from; default imagenet.")
+@click.option("--init-from", metavar="RUN", help="Take the convolutions of this trained model.")
+@click.option("--freeze", type=click.Choice(["none", "conv"]), help="conv: those stay as they are.")
 @click.option("--input-scale", type=float, metavar="S", help="Of the image's width and height; default 0.5.")
-@click.option("--epochs", type=int, help="Default 12.")
-@click.option("--batch", type=int, help="Default 32.")
-@click.option("--lr", type=float, help="The first learning rate, a cosine from there; default 3e-4.")
+@click.option("--epochs", type=int, help="Default 12; beatnet 16, kachuee 20.")
+@click.option("--batch", type=int, help="Default 32; heartbeats 256, rhythmnet 64.")
+@click.option("--lr", type=float, help="The first learning rate, a cosine from there; resnet18 3e-4.")
 @click.option(
     "--amp",
     type=click.Choice(["auto", "off", "bf16", "fp16"]),
@@ -343,24 +350,33 @@ def training_options(function: Callable) -> Callable:
 )
 @click.option(
     "--balance",
-    type=click.Choice(["none", "weights"]),
-    help="weights: positives count negatives / positives times; default none.",
+    type=click.Choice(["none", "weights", "root", "resample"]),
+    help="weights: rare classes count more, root: by the root of that, resample: come more often; default none.",
 )
+@click.option("--augment", type=click.Choice(["none", "beats"]), help="beats: shift, scale and noise, seeded.")
+@click.option(
+    "--average", type=float, help="Average the weights: the share that a step keeps; beatnet 0.995, else 0."
+)
+@click.option("--choose", metavar="METRIC[+METRIC]", help="What validation chooses by; default: the primary.")
+@click.option("--patience", type=int, help="Epochs without a better one that end it; 0: never.")
+@click.option("--dense-layers", type=int, help="kachuee: dense layers of 32; default 2.")
+@click.option("--pool", type=click.Choice(["valid", "same"]), help="kachuee: how it pools; default valid.")
 @click.option("--seed", type=int, help="Of all random numbers; default 0.")
 @click.option("--run", metavar="NAME", help="A name for the model; default: from its content.")
 @training_options
-def train(task, run, device, images, workers, threads, home, json, **options) -> None:
-    """Train a model on TASK's labels and images; the defaults are the published setting.
+def train(task, run, model, device, images, workers, threads, home, json, **options) -> None:
+    """Train a model on TASK's labels and its images or signals; of images the defaults are the published setting.
 
     The same command goes on after the last epoch of a training that was stopped, with the same result. Needs the
     extra `train`.
     """
     from pipelines.train.record import render_training
-    from pipelines.train.settings import Settings
+    from pipelines.train.settings import Settings, model_for
     from pipelines.train.stage import train as stage
     from pipelines.train.watch import Watch
+    from warehouse.spec import find_spec
 
-    settings = Settings().with_known(**options)
+    settings = Settings.of(model or model_for(find_spec(task).data)).with_known(**options)
     with Watch(shown=True) as watch:
         record = stage(
             home,
@@ -532,7 +548,7 @@ def cite(task, home, json) -> None:
 def demo(task, cases, seconds, seed, home) -> None:
     """The whole street on a small synthetic release: load, label, count, predict, score, one HTML report.
 
-    TASK is vitaldb-arrhythmia-abnormal or lydus-ecg-image (which has no report yet).
+    TASK is vitaldb-arrhythmia-abnormal or lydus-ecg-image.
     """
     from pipelines.demo import run_demo
 

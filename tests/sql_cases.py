@@ -83,7 +83,7 @@ def raw_columns() -> dict[str, list[tuple[str, str]]]:
         **_images(),
         **_lydus(stamped),
         **_ptbxl(stamped),
-        **_mitbih(),
+        **_heartbeats(),
     }
     con = duckdb.connect()
     found = {}
@@ -173,7 +173,7 @@ def _ptbxl(stamped: list) -> dict:
     }
 
 
-def _mitbih() -> dict:
+def _heartbeats() -> dict:
     """As the loader of WFDB records writes them; what it stores once for many rows is text in SQL."""
     import pyarrow as pa
 
@@ -185,7 +185,9 @@ def _mitbih() -> dict:
             [(each.name, pa.string() if pa.types.is_dictionary(each.type) else each.type) for each in schema]
         )
 
-    return {**{f"raw_mitbih.{name}": plain(schema) for name, schema in TABLES.items()}, "split.mitbih": SPLIT}
+    names = ("mitbih", "ptbdb")
+    found = {f"raw_{name}.{table}": plain(schema) for name in names for table, schema in TABLES.items()}
+    return {**found, "split.mitbih": SPLIT}
 
 
 @cache

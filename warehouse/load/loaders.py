@@ -15,6 +15,7 @@ LOADERS = {
     "lydus": ("lydus", ("split", "dx_separator", "profile")),
     "ptbxl": ("ptbxl", ("hz", "statements")),
     "mitbih": ("mitbih", ("workers",)),
+    "ptbdb": ("ptbdb", ("workers",)),
 }
 """Data set → module of this package, and the options that its ``load`` takes beside ``progress``."""
 

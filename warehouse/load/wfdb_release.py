@@ -82,25 +82,31 @@ def listed_but_missing(source: Path, jobs: Sequence[RecordJob]) -> list[Problem]
 
 
 def write_records(
-    folder: Path, jobs: Sequence[RecordJob], workers: int, progress: bool, report: LoadReport
+    folder: Path,
+    jobs: Sequence[RecordJob],
+    workers: int,
+    progress: bool,
+    report: LoadReport,
+    *,
+    detect: bool = False,
 ) -> dict[str, pa.Table]:
     """Read the records and write all tables below a load's ``folder``; what is wrong goes into the report.
 
-    Returns the tables but ``signal``. Raises InputError when not one record could be read.
+    ``detect``: R peaks as well. Returns the tables but ``signal``. Raises InputError when not one record could be read.
     """
     (folder / "signal").mkdir()
     blocks = [jobs[at : at + RECORDS_PER_SHARD] for at in range(0, len(jobs), RECORDS_PER_SHARD)]
     shards = [
-        ShardJob(block, folder / "signal" / f"signal-{number:04d}.parquet")
+        ShardJob(block, folder / "signal" / f"signal-{number:04d}.parquet", detect)
         for number, block in enumerate(blocks)
     ]
-    pieces: dict[str, list[pa.Table]] = {name: [] for name in SCHEMAS}
+    pieces: dict[str, list[pa.Table]] = {name: [] for name in SCHEMAS if detect or name != "detected_peak"}
     files: dict[str, tuple[str, int]] = {}
     unread: list[str] = []
     with bar(len(jobs), "records", progress) as step, mapper(workers, len(shards), PRELOAD) as run:
         for job, shard in zip(shards, run(write_shard, shards), strict=True):
-            for name, table in shard.tables.items():
-                pieces[name].append(table)
+            for name, some in pieces.items():
+                some.append(shard.tables[name])
             files |= shard.files
             unread += shard.unread
             report.problems += shard.problems
@@ -122,11 +128,13 @@ def write_records(
 
 
 def release_of(report: LoadReport, records: Sequence[str]) -> dict:
-    """Which release the files are: by one digest over their names and digests, else how many records there are."""
+    """Which release the files are: by one digest over their names and digests, by the number of records where the card
+    knows no digest."""
     card = card_of(report.dataset)
     specified = next(each for each in card["releases"] if each["is_specified"])
     digest = report.sources[-1]["sha256"]
-    known = next((each for each in card["releases"] if each["sha256"] == digest), None)
+    whole = [each for each in card["releases"] if each["sha256"] is None and each["records"] == len(records)]
+    known = next((each for each in card["releases"] if each["sha256"] == digest), next(iter(whole), None))
     return {
         "sha256": digest,
         "name": known["name"] if known else None,

@@ -1,0 +1,18 @@
+-- mitbih.segment_count v0
+-- layer: report
+-- grain: rule, class, reason
+-- shard: none
+-- stored: no
+-- status: draft
+-- source: mitbih.segment v0, by rule
+--
+-- How many segments each rule accepts of each class, and what it refuses for which reason; '-' where there is none.
+
+SELECT
+    rule
+    , coalesce(class, '-') AS class
+    , coalesce(reason, '-') AS reason
+    , count(*) AS segments
+    , count(DISTINCT record_id || '_' || row_no) AS beats
+FROM mitbih.segment_v0
+GROUP BY rule, coalesce(class, '-'), coalesce(reason, '-')
