@@ -11,16 +11,23 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch import nn
 
-INPUTS = {"resnet18": "images"}
-"""Model → what it reads."""
+INPUTS = {"resnet18": "images", "kachuee": "segments", "beatnet": "segments", "rhythmnet": "windows"}
+"""Model → what it reads: rendered pages, segments of a task view, or windows of a signal by time."""
 
 
 class WeightsError(Exception):
     """Weights that cannot be fetched, read or fitted into a model; the message says which and why."""
 
 
-def make(name: str, outputs: int) -> nn.Module:
-    """A model with random weights and so many outputs. KeyError for a name that is not in `INPUTS`."""
-    from models.image import PageNet
+def make(name: str, outputs: int, **options: int | str) -> nn.Module:
+    """A model with random weights and so many outputs; ``options`` are its own arguments.
 
-    return {"resnet18": PageNet}[name](outputs)
+    KeyError for a name that is not in `INPUTS`.
+    """
+    if INPUTS[name] == "images":
+        from models.image import PageNet
+
+        return PageNet(outputs)
+    from models.heartbeat import BeatNet, KachueeNet, RhythmNet
+
+    return {"kachuee": KachueeNet, "beatnet": BeatNet, "rhythmnet": RhythmNet}[name](outputs, **options)

@@ -5,7 +5,7 @@ model.pt            the chosen epoch's weights, a state dict
 training.json       task, labels, inputs, settings, every epoch, thresholds, versions, time; see `stage`
 validation.parquet  instance_id, a probability a class: what the thresholds were chosen on
 loss.png            losses and the metric by epoch
-classes.png         how each class came out on validation
+classes.png         how each class came out on validation; of a multiclass task confusion.png
 ==================  ================================================================================
 
 While it is trained the folder is ``.<run>.training``, with ``started.json`` and ``checkpoint.pt`` after every epoch;

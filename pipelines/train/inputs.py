@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +15,8 @@ class Inputs:
     """``data`` (n, …) is an array or a memory map, ``rows`` (n,) the positions of its instances in the task.
 
     ``digest`` names the content; ``described`` is what inputs of another part or another day must share with these,
-    settings by name. ``absent``: instances that were asked for and have no input, with the reason.
+    settings by name. ``absent``: instances that were asked for and have no input, with the reason; ``odd``: how many
+    of those that have one are not as they should be, by what is wrong.
     """
 
     rows: np.ndarray
@@ -23,6 +24,7 @@ class Inputs:
     digest: str
     described: dict[str, Any]
     absent: dict[str, str] = field(default_factory=dict)
+    odd: dict[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -37,11 +39,48 @@ def split(order: np.ndarray, size: int) -> list[np.ndarray]:
     return np.split(order, cuts)
 
 
-def read_ahead(data: np.ndarray, places: list[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Each batch's places and its array; the next batch is read while this one is used."""
+def evenly(labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """So many places as there are labels (n,), as many of each class, in a drawn order; a class is used up before
+    one of its instances comes again."""
+    classes = np.unique(labels)
+    drawn = []
+    for number, each in enumerate(classes):
+        own = np.flatnonzero(labels == each)
+        wanted = len(labels) // len(classes) + (number < len(labels) % len(classes))
+        rounds = [rng.permutation(own) for _ in range(-(-wanted // len(own)))]
+        drawn.append(np.concatenate(rounds)[:wanted])
+    return rng.permutation(np.concatenate(drawn))
+
+
+def copies(order: np.ndarray) -> np.ndarray:
+    """How often each place of `order` (n,) came before."""
+    sorted_ = np.argsort(order, kind="stable")
+    _, first, counts = np.unique(order[sorted_], return_index=True, return_counts=True)
+    found = np.empty(len(order), np.int64)
+    found[sorted_] = np.arange(len(order)) - np.repeat(first, counts)
+    return found
+
+
+Change = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+"""What becomes of a batch: its array, its places, and how often each place came before in the epoch."""
+
+
+def read_ahead(
+    data: np.ndarray, places: list[np.ndarray], change: Change | None = None
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Each batch's places and its array; the next batch is read, and changed, while this one is used."""
+    before = [None] * len(places)
+    if change is not None and places:
+        seen = copies(np.concatenate(places))
+        before = np.split(seen, np.cumsum([len(batch) for batch in places])[:-1])
+
+    def read(number: int) -> np.ndarray:
+        batch = np.take(data, places[number], axis=0)
+        return batch if change is None else change(batch, places[number], before[number])
+
     with ThreadPoolExecutor(1) as pool:
-        coming = [pool.submit(np.take, data, batch, axis=0) for batch in places[:1]]
+        coming = [pool.submit(read, 0)] if places else []
         for number, batch in enumerate(places):
             if number + 1 < len(places):
-                coming.append(pool.submit(np.take, data, places[number + 1], axis=0))
+                coming.append(pool.submit(read, number + 1))
             yield batch, coming.pop(0).result()

@@ -11,14 +11,16 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pipelines.train import checkpoint
+from pipelines.train.augment import augmented
 from pipelines.train.device import autocast
-from pipelines.train.inputs import Inputs, read_ahead, split
+from pipelines.train.inputs import Inputs, evenly, read_ahead, split
 from pipelines.train.objective import Objective
 from pipelines.train.settings import Settings
 from pipelines.train.watch import Watch
@@ -73,6 +75,7 @@ def fit(
     model.to(device)
     weights = [each for each in model.parameters() if each.requires_grad]
     optimiser = torch.optim.AdamW(weights, lr=settings.lr, weight_decay=settings.weight_decay)
+    average = averaged(model, settings.average)
     scaler = torch.amp.GradScaler(device.type, enabled=half == torch.float16)
     history: list[dict[str, Any]] = []
     best: dict[str, Any] | None = None
@@ -84,6 +87,8 @@ def fit(
         model.load_state_dict(last["model"])
         optimiser.load_state_dict(last["optimiser"])
         scaler.load_state_dict(last["scaler"])
+        if average is not None:
+            average.load_state_dict(last["average"])
         history, best = last["history"], last["best"]
 
     targets = {
@@ -91,17 +96,26 @@ def fit(
         "validation": torch.as_tensor(objective.task.targets[validation.rows], dtype=torch.float32),
     }
     steps = len(split(np.arange(len(train)), settings.batch))
+    labels = targets["train"].nan_to_num().argmax(dim=1).numpy() if settings.balance == "resample" else None
     for epoch in range(len(history), settings.epochs):
+        if settings.patience and best is not None and epoch - best["epoch"] >= settings.patience:
+            watch.say(f"no better epoch than {best['epoch']} in {settings.patience}: the training ends")
+            break
         began = time.perf_counter(), time.process_time()
         rng = np.random.default_rng([settings.seed, epoch])
-        order = rng.permutation(len(train))
+        order = rng.permutation(len(train)) if labels is None else evenly(labels, rng)
         torch.manual_seed(int(rng.integers(2**63)))
         model.train()
         total = 0.0
         progress = watch.bar(f"epoch {epoch + 1}", len(train))
-        for step, (places, batch) in enumerate(read_ahead(train.data, split(order, settings.batch))):
+        change = None
+        if settings.augment == "beats":
+            change = partial(changed, settings.seed, epoch)
+        for step, (places, batch) in enumerate(read_ahead(train.data, split(order, settings.batch), change)):
+            done = epoch * steps + step
+            rise = min(1.0, (done + 1) / (settings.warmup * steps)) if settings.warmup else 1.0
             for group in optimiser.param_groups:
-                group["lr"] = cosine(settings.lr, epoch * steps + step, settings.epochs * steps)
+                group["lr"] = rise * cosine(settings.lr, done, settings.epochs * steps)
             with autocast(device, half):
                 logits = model(torch.from_numpy(batch).to(device, non_blocking=True))
             loss = objective.loss(logits.float(), targets["train"][places].to(device))
@@ -109,6 +123,8 @@ def fit(
             scaler.scale(loss).backward()
             scaler.step(optimiser)
             scaler.update()
+            if average is not None:
+                average.update_parameters(model)
             total += loss.item() * len(places)
             if not math.isfinite(total):
                 raise CheckFailed(
@@ -116,7 +132,8 @@ def fit(
                     "train with a smaller --lr, or without --amp",
                 )
             progress(len(places))
-        logits = infer(model, validation, settings.batch, machine)
+        judged = model if average is None else average.module
+        logits = infer(judged, validation, settings.batch, machine)
         found = objective.loss(logits, targets["validation"]).item()
         probabilities = objective.probabilities(logits).numpy().astype(np.float64)
         limits = objective.thresholds(probabilities, objective.task.targets[validation.rows])
@@ -136,14 +153,37 @@ def fit(
                 "epoch": epoch + 1,
                 "metric": metric,
                 "validation_loss": found,
-                "model": {name: value.cpu().clone() for name, value in model.state_dict().items()},
+                "model": {name: value.cpu().clone() for name, value in judged.state_dict().items()},
                 "probabilities": torch.from_numpy(probabilities),
             }
         state = {"content": content, "model": model.state_dict(), "optimiser": optimiser.state_dict()}
-        checkpoint.save(keep, state | {"scaler": scaler.state_dict(), "history": history, "best": best})
+        state |= {"scaler": scaler.state_dict(), "history": history, "best": best}
+        if average is not None:
+            state["average"] = average.state_dict()
+        checkpoint.save(keep, state)
         told(line)
     assert best is not None
     return Fitted(best["model"], best["probabilities"].numpy(), best["epoch"], history)
+
+
+def changed(seed: int, epoch: int, batch: np.ndarray, places: np.ndarray, before: np.ndarray) -> np.ndarray:
+    return augmented(batch, seed, epoch, places, before)
+
+
+def averaged(model: nn.Module, keep: float) -> torch.optim.swa_utils.AveragedModel | None:
+    """A running mean of weights and batch statistics, which a step moves by 1 - `keep`, and more at first."""
+    from torch.optim.swa_utils import AveragedModel
+
+    if not keep:
+        return None
+
+    def mean(old: torch.Tensor, new: torch.Tensor, steps: torch.Tensor) -> torch.Tensor:
+        if not old.is_floating_point():
+            return new
+        share = min(keep, (1 + int(steps)) / (10 + int(steps)))
+        return old.lerp(new, 1 - share)
+
+    return AveragedModel(model, avg_fn=mean, use_buffers=True)
 
 
 def cosine(lr: float, step: int, steps: int) -> float:

@@ -84,3 +84,21 @@ def classes_picture(
     axes.xaxis.set_major_formatter(lambda value, _: f"{abs(value):,.0f}")
     figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8)
     return _png(figure)
+
+
+def confusion_picture(classes: Sequence[str], confusion: np.ndarray) -> bytes:
+    """Counts (k, k), a row the class and a column what was named, coloured by the share of the row."""
+    shares = confusion / np.maximum(confusion.sum(axis=1, keepdims=True), 1)
+    size = 2.2 + 0.62 * len(classes)
+    figure, axes = _figure(size, size)
+    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    for i, row in enumerate(confusion.tolist()):
+        for j, count in enumerate(row):
+            color = "white" if shares[i, j] > 0.5 else INK
+            axes.text(j, i, f"{count:,}", ha="center", va="center", fontsize=8, color=color)
+    place = np.arange(len(classes))
+    axes.set_xticks(place, classes)
+    axes.set_yticks(place, classes)
+    axes.set(xlabel="named", ylabel="class", title="part validation")
+    axes.title.set_fontsize(9)
+    return _png(figure)

@@ -108,7 +108,7 @@ def _probabilities(
         machine = Machine(where, precision(settings.amp, where))
         step = "move the folder away and train it again"
         weights = checkpoint.load(path, "model", step)
-        model = make(settings.model, len(objective.classes))
+        model = make(settings.model, len(objective.classes), **settings.model_options())
         try:
             model.load_state_dict(weights)
         except RuntimeError as error:

@@ -1,11 +1,12 @@
 """What a training depends on, and what its folder says of it.
 
 ``training.json`` holds ``run``; ``content``, a hash of ``depends_on`` (task, spec, classes, settings, digests of the
-train and validation labels, digests and settings of the inputs), whose entries stand beside it too; ``view`` (the
-task view's fingerprint); ``rows``, ``positives`` and ``absent`` (instances without an input) a part; ``start`` (the
-weights that it began with); ``epochs`` (losses, metric, wall and CPU seconds, device, precision, threads);
-``chosen``, one of them; ``thresholds``; ``without_positives`` (classes that part train never shows);
-``apart_from_published``; ``seconds``; ``packages``; ``files`` (name → sha256).
+train and validation labels, digests and settings of the inputs, the model that it begins with), whose entries stand
+beside it too; ``view`` (the task view's fingerprint); ``rows``, ``positives``, ``absent`` (instances without an input)
+and ``odd`` (those that are not as they should be) a part; ``start`` (the weights that it began with); ``epochs``
+(losses, metric, wall and CPU seconds, device, precision, threads); ``chosen``, one of them; ``thresholds``;
+``without_positives`` (classes that part train never shows); ``apart_from_published``; ``seconds``; ``packages``;
+``files`` (name → sha256).
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from pipelines.class_measures import confusion_matrix
 from pipelines.runs import check_name, content_hash, digest, dump, package_versions
 from pipelines.train import checkpoint, folder
 from pipelines.train.inputs import Inputs
 from pipelines.train.labels import PARTS, trained_labels
-from pipelines.train.objective import Objective
-from pipelines.train.pictures import classes_picture, loss_picture
+from pipelines.train.objective import Objective, OneClass
+from pipelines.train.pictures import classes_picture, confusion_picture, loss_picture
 from pipelines.train.settings import Settings
 from warehouse.digests import source_digest
 from warehouse.errors import InputError
@@ -58,8 +60,10 @@ class Training:
         objective: Objective,
         inputs: Mapping[str, Inputs],
         run: str | None,
+        begin: Mapping[str, Any] | None = None,
     ) -> Training:
-        """`run` is made of the content where None. UsageError for an unfit one."""
+        """`run` is made of the content where None, `begin` the record of the model that it begins with. UsageError for
+        an unfit name."""
         described = [inputs[part].described for part in PARTS]
         if described[0] != described[1]:
             raise InputError(f"{task.spec.name}: found other inputs in part validation than in part train")
@@ -73,6 +77,8 @@ class Training:
             "labels": trained_labels(task),
             "inputs": {part: inputs[part].digest for part in PARTS} | {"settings": described[0]},
         }
+        if begin is not None:
+            depends_on["begins_with"] = begin["files"][folder.MODEL]
         content = content_hash(depends_on)
         name = f"{task.spec.slug}-v{task.spec.version}-{settings.model}-{content[:12]}"
         return cls(task, settings, objective, inputs, check_name(run or name), content, depends_on)
@@ -93,9 +99,10 @@ def finish(place: Path, planned: Training, fitted: Fitted, start: Mapping[str, A
         "rows": {part: len(inputs[part]) for part in PARTS},
         "positives": {part: _positives(task, inputs[part]) for part in PARTS},
         "absent": {part: inputs[part].absent for part in PARTS},
+        "odd": {part: inputs[part].odd for part in PARTS},
         "without_positives": objective.without_positives,
         "start": start,
-        "primary": task.spec.data["metrics"]["primary"],
+        "primary": "+".join(objective.metrics),
         "epochs": fitted.history,
         "chosen": fitted.history[fitted.chosen - 1],
         "thresholds": dict(zip(task.classes, thresholds, strict=True)),
@@ -109,8 +116,13 @@ def finish(place: Path, planned: Training, fitted: Fitted, start: Mapping[str, A
     contents = {
         folder.VALIDATION: _table(task, inputs["validation"], fitted),
         "loss.png": loss_picture(record),
-        "classes.png": classes_picture(task.classes, fitted.probabilities, truth, thresholds),
     }
+    if isinstance(objective, OneClass):
+        named = objective.predictions(fitted.probabilities, thresholds).argmax(axis=1)
+        confusion = confusion_matrix(truth.argmax(axis=1), named, len(task.classes))
+        contents["confusion.png"] = confusion_picture(task.classes, confusion)
+    else:
+        contents["classes.png"] = classes_picture(task.classes, fitted.probabilities, truth, thresholds)
     checkpoint.save(place / folder.MODEL, fitted.weights)
     record["files"] = {folder.MODEL: source_digest(place / folder.MODEL)}
     record["files"] |= {name: digest(content) for name, content in contents.items()}
@@ -144,7 +156,7 @@ def _version(name: str) -> str | None:
 
 def epoch_line(line: Mapping[str, Any], planned: Training) -> str:
     """What is told of an epoch."""
-    primary = planned.task.spec.data["metrics"]["primary"]
+    primary = "+".join(planned.objective.metrics)
     return (
         f"epoch {line['epoch']:>3} of {planned.settings.epochs}: loss {line['loss']:.4f}, "
         f"validation {line['validation_loss']:.4f}, {primary} {_number(line['metric'])}; "

@@ -14,9 +14,10 @@ from pipelines.train.device import described, find_device, need_torch, precision
 from pipelines.train.images import image_inputs, sampled_moments
 from pipelines.train.inputs import Inputs
 from pipelines.train.labels import PARTS, trained_rows
-from pipelines.train.objective import objective_of
+from pipelines.train.objective import OneClass, objective_of
 from pipelines.train.record import Training, epoch_line, finish
-from pipelines.train.settings import Settings
+from pipelines.train.settings import BALANCE, Settings
+from pipelines.train.signals import segment_inputs, window_inputs
 from pipelines.train.watch import Watch
 from warehouse.errors import HomeError, UsageError
 from warehouse.home import Home
@@ -53,8 +54,12 @@ def train(
     watch = watch or Watch()
     data = read_task(home, task)
     rows = {part: trained_rows(data, part) for part in PARTS}
-    objective = objective_of(data)
-    objective.learn_from(data.targets[rows["train"]], balance=settings.balance == "weights")
+    objective = objective_of(data, settings.choose)
+    if isinstance(objective, OneClass):
+        objective.smoothing = settings.smoothing
+    elif settings.balance == "resample":
+        raise UsageError(f"{data.spec.name}: found balance resample; expected a multiclass task for it")
+    objective.learn_from(data.targets[rows["train"]], balance=BALANCE[settings.balance])
     with torch_set_up(threads):
         where = find_device(device)
         half = precision(settings.amp, where)
@@ -62,7 +67,8 @@ def train(
         for part in PARTS:
             progress = watch.bar(f"inputs of part {part}", len(rows[part]))
             inputs[part] = inputs_of(home, data, rows[part], settings, images, workers, progress)
-        planned = Training.of(data, settings, objective, inputs, run)
+        begin = folder.read_training(home, settings.init_from) if settings.init_from else None
+        planned = Training.of(data, settings, objective, inputs, run, begin)
         if planned.run in folder.model_names(home):
             record = folder.read_training(home, planned.run)
             if record["content"] != planned.content:
@@ -105,6 +111,12 @@ def inputs_of(
     progress: Callable[[int], object],
 ) -> Inputs:
     """What the settings' model reads of the instances at `rows`. UsageError when the task has no such input."""
+    from models import INPUTS
+
+    if INPUTS[settings.model] == "segments":
+        return segment_inputs(home, task, rows, progress)
+    if INPUTS[settings.model] == "windows":
+        return window_inputs(home, task, rows, progress)
     if "image" not in task.spec.data.get("input", {}):
         raise UsageError(
             f"{task.spec.name}: found a task without images; expected one for model {settings.model}, which reads "
@@ -116,15 +128,20 @@ def inputs_of(
 
 
 def first_model(
-    settings: Settings, task: TaskData, inputs: Inputs
+    home: Home, settings: Settings, task: TaskData, inputs: Inputs
 ) -> tuple[nn.Module, dict[str, Any] | None]:
     """The model before its first step, and the weights it starts from. HomeError for weights that cannot be had."""
     import torch
 
-    from models import WeightsError, make
+    from models import INPUTS, WeightsError, make
 
     torch.manual_seed(settings.seed)
-    model = make(settings.model, len(task.classes))
+    model = make(settings.model, len(task.classes), **settings.model_options())
+    if INPUTS[settings.model] != "images":
+        start = transferred(home, model, settings) if settings.init_from else None
+        if settings.freeze == "conv":
+            model.freeze()
+        return model, start
     if settings.weights == "none":
         model.normalise(*sampled_moments(inputs.data))
         return model, None
@@ -135,6 +152,31 @@ def first_model(
             f"--weights {settings.weights}: {error}",
             "pass --weights PATH with a file of weights, or --weights none to begin with random ones",
         ) from error
+
+
+def transferred(home: Home, model: nn.Module, settings: Settings) -> dict[str, Any]:
+    """Give a model the convolutions of the one that it begins with; returns what was loaded. The dense layers stay
+    as they were drawn. UsageError for a model of another kind."""
+    from pipelines.train import checkpoint
+
+    record = folder.read_training(home, settings.init_from)
+    path = folder.model_file(home, settings.init_from, record)
+    state = checkpoint.load(path, "model", "train it again")
+    try:
+        kept = model.take_features(state)
+    except (KeyError, RuntimeError) as error:
+        raise UsageError(
+            f"--init-from {settings.init_from}: found a {record['settings']['model']} with other convolutions; "
+            f"expected a {settings.model}",
+            f"pass --model {record['settings']['model']}",
+        ) from error
+    return {
+        "run": settings.init_from,
+        "task": record["task"],
+        "sha256": record["files"][folder.MODEL],
+        "not_loaded": kept,
+        "frozen": settings.freeze == "conv",
+    }
 
 
 def _train(
@@ -149,7 +191,7 @@ def _train(
 
     settings, inputs = planned.settings, planned.inputs
     session = described(where, half)
-    model, start = first_model(settings, planned.task, inputs["train"])
+    model, start = first_model(home, settings, planned.task, inputs["train"])
     n = len(inputs["train"])
     begun = ", going on" if (place / folder.CHECKPOINT).exists() else ""
     watch.say(f"{planned.run}: {n:,} instances, {settings.epochs} epochs on {session['device']}{begun}")
