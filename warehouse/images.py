@@ -24,10 +24,10 @@ the drawn values      ``seed``, ``grey``, ``noise``, ``temperature``, … (:mod:
 
 ``manifest.json`` holds ``version`` (1), ``task`` (``slug@version``), ``spec_digest``, ``rule`` (the task view's
 fingerprint at the last run), ``settings`` and ``settings_digest``, ``is_published`` (are they the spec's),
-``signals`` (table and digest), ``versions`` of the libraries, ``images``, ``bytes``, ``digest`` (sha256 over the
-lines ``<instance_id> <sha256>``, by instance_id: the same for the same images, however they were made),
-``tables`` (file → rows, bytes, sha256), ``parts`` (part → instances, rendered, failed, wfdb_gain) and ``failed``
-(instance_id, found, expected).
+``signals`` (table and digest), ``versions`` of the libraries and ``earlier_versions`` that drew some of the images,
+``images``, ``bytes``, ``digest`` (sha256 over the lines ``<instance_id> <sha256>``, by instance_id: the same for the
+same images, however they were made), ``tables`` (file → rows, bytes, sha256), ``parts`` (part → instances, rendered,
+failed, wfdb_gain) and ``failed`` (instance_id, found, expected).
 """
 
 from __future__ import annotations

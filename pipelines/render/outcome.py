@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -65,6 +65,10 @@ class RenderReport:
             f"  {self.folder}: {manifest['images']:,} images, {manifest['bytes'] / 1e6:,.1f} MB, "
             f"digest {manifest['digest'][:12]}",
         ]
+        if manifest["earlier_versions"]:
+            lines.append(
+                "  some were drawn with other versions of the libraries: see earlier_versions in the manifest"
+            )
         if not manifest["is_published"]:
             lines.append("  these are not the settings of the spec: no score on such images is the task's")
         rows = [
@@ -91,14 +95,24 @@ class RenderReport:
 
 
 def told(
-    built: TaskData, settings: ImageSettings, table: pl.DataFrame, failed: Sequence[dict[str, str]]
+    built: TaskData,
+    settings: ImageSettings,
+    before: Mapping[str, Any] | None,
+    table: pl.DataFrame,
+    failed: Sequence[dict[str, str]],
 ) -> dict[str, Any]:
-    """The manifest's entries on what was drawn: how, with which versions, how much of each part."""
+    """The manifest's entries on what was drawn: how, with which versions, how much of each part.
+
+    ``before`` is the manifest of the run before, whose images are kept: other versions that it names stay named.
+    """
+    earlier = [] if before is None else [*before.get("earlier_versions", ()), before["versions"]]
+    now = versions()
     return {
         "spec_digest": built.spec.digest,
         "rule": built.fingerprint,
         "is_published": settings == settings_for(built.spec),
-        "versions": versions(),
+        "versions": now,
+        "earlier_versions": [each for each in earlier if each != now],
         "parts": _parts(built, table, failed),
     }
 

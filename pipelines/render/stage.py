@@ -93,7 +93,7 @@ def render_task(
             run.draw(jobs, workers or os.cpu_count() or 1, progress)
         finally:
             failed = [*_failed_before(folder, asked), *(each.as_dict() for each in run.failures)]
-            manifest = folder.close(partial(told, built, settings), failed)
+            manifest = folder.close(partial(told, built, settings, folder.manifest), failed)
     seconds = time.monotonic() - begin
     return RenderReport(
         spec.name,

@@ -100,8 +100,9 @@ def table() -> str:
         live = None
         if importlib.util.find_spec("imgaug") is not None:
             live = measure(BY_PART, name, "imgaug", 6 + WARM_UP, runs=1)
+    noise = "compiled, extra fast" if importlib.util.find_spec("numba") else "NumPy"
     lines = [
-        f"render: {IMAGES} synthetic 12-lead records, stored counts to JPEG bytes, one thread",
+        f"render: {IMAGES} synthetic 12-lead records, stored counts to JPEG bytes, one thread; noise: {noise}",
         f"{'':<64} {'CPU ms':>7} {'MiB':>6}",
     ]
     lines += [_line(part, fused.result[part]) for part in PARTS]

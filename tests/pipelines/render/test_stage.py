@@ -165,6 +165,21 @@ def test_a_folder_holds_images_of_one_kind(home, whole):
     assert contents(whole) == before
 
 
+def test_versions_that_drew_what_is_kept_stay_named(home, tmp_path, monkeypatch):
+    from pipelines.render import outcome
+
+    out = tmp_path / "images"
+    render_task(home, TASK, workers=1, limit=1, out=out)
+    assert read_images(home, TASK, out).manifest["earlier_versions"] == []
+    before = outcome.versions()
+    monkeypatch.setattr(outcome, "versions", lambda: before | {"numpy": "9.9"})
+    report = render_task(home, TASK, workers=1, limit=2, out=out)
+    assert report.manifest["versions"]["numpy"] == "9.9"
+    assert report.manifest["earlier_versions"] == [before]
+    assert "other versions of the libraries" in report.as_text()
+    assert render_task(home, TASK, workers=1, limit=2, out=out).manifest["earlier_versions"] == [before]
+
+
 def test_a_killed_first_run_keeps_its_settings(home, tmp_path):
     out = tmp_path / "images"
     out.mkdir()
