@@ -4,6 +4,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# torch takes 5 GB with its GPU libraries on Linux: TEST_EXTRAS=test does without, and skips the tests of `train`.
+TEST_EXTRAS ?= test,train
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: demo test bench lint format clean
@@ -33,7 +35,7 @@ $(VENV)/.core: pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.test: $(VENV)/.core
-	$(PIP) -e '.[test]'
+	$(PIP) -e '.[$(TEST_EXTRAS)]'
 	$(PIP) --no-deps imgaug==0.4.0
 	touch $@
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import uuid
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from warehouse.errors import CheckFailed
 from warehouse.home import sync, writing
@@ -13,14 +15,12 @@ from warehouse.home import sync, writing
 
 def save(path: Path, content: Any) -> None:
     """Write tensors, numbers and texts in dictionaries and lists. HomeError when the disk refuses."""
-    import torch
-
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}")
     with writing(path.parent):
         try:
             try:
                 with draft.open("wb") as file:
-                    torch.save(content, file)
+                    _save(content, file)
                     file.flush()
                     os.fsync(file.fileno())
             except RuntimeError as error:  # torch's writer hides what the operating system said
@@ -31,11 +31,14 @@ def save(path: Path, content: Any) -> None:
             draft.unlink(missing_ok=True)
 
 
+def _save(content: Any, file: BinaryIO) -> None:
+    import torch
+
+    torch.save(content, file)
+
+
 def _reason(path: Path) -> int:
     """The errno of a failed write: a full disk where nothing is free."""
-    import errno
-    import shutil
-
     return errno.ENOSPC if shutil.disk_usage(path.parent).free < 1 << 20 else errno.EIO
 
 
