@@ -340,7 +340,7 @@ def training_options(function: Callable) -> Callable:
 @click.option("--init-from", metavar="RUN", help="Take the convolutions of this trained model.")
 @click.option("--freeze", type=click.Choice(["none", "conv"]), help="conv: those stay as they are.")
 @click.option("--input-scale", type=float, metavar="S", help="Of the image's width and height; default 0.5.")
-@click.option("--epochs", type=int, help="Default 12; beatnet 16, kachuee 20.")
+@click.option("--epochs", type=int, help="Default 12; of heartbeats 20.")
 @click.option("--batch", type=int, help="Default 32; heartbeats 256, rhythmnet 64.")
 @click.option("--lr", type=float, help="The first learning rate, a cosine from there; resnet18 3e-4.")
 @click.option(
@@ -353,11 +353,17 @@ def training_options(function: Callable) -> Callable:
     type=click.Choice(["none", "weights", "root", "resample"]),
     help="weights: rare classes count more, root: by the root of that, resample: come more often; default none.",
 )
-@click.option("--augment", type=click.Choice(["none", "beats"]), help="beats: shift, scale and noise, seeded.")
+@click.option(
+    "--augment", type=click.Choice(["none", "beats"]), help="beats: shift, scale and noise, seeded."
+)
 @click.option(
     "--average", type=float, help="Average the weights: the share that a step keeps; beatnet 0.995, else 0."
 )
-@click.option("--choose", metavar="METRIC[+METRIC]", help="What validation chooses by; default: the primary.")
+@click.option(
+    "--choose",
+    metavar="METRIC[+METRIC]",
+    help="What validation chooses by; default: the primary, of heartbeats macro_f1+macro_recall.",
+)
 @click.option("--patience", type=int, help="Epochs without a better one that end it; 0: never.")
 @click.option("--dense-layers", type=int, help="kachuee: dense layers of 32; default 2.")
 @click.option("--pool", type=click.Choice(["valid", "same"]), help="kachuee: how it pools; default valid.")

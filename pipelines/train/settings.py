@@ -149,8 +149,9 @@ _SIGNAL = {
     "warmup": 1.0,
 }
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "kachuee": {"weights": "none", "batch": 256, "lr": 1e-3, "epochs": 20, "warmup": 1.0},
-    "beatnet": _SIGNAL | {"epochs": 16, "augment": "beats", "average": 0.995},
+    "kachuee": _SIGNAL | {"epochs": 20, "lr": 1e-3, "choose": "macro_f1+macro_recall"},
+    "beatnet": _SIGNAL
+    | {"epochs": 20, "augment": "beats", "average": 0.995, "choose": "macro_f1+macro_recall"},
     "rhythmnet": _SIGNAL | {"epochs": 12, "batch": 64, "lr": 1e-3, "patience": 4},
 }
 """Ours; the heartbeat paper states no batch, no number of epochs and no weight decay."""
