@@ -29,6 +29,8 @@ from warehouse.errors import HomeError, UsageError
 
 T = TypeVar("T")
 ATTEMPTS = 5
+GONE = ".gone"
+"""End of the name of a generation that is being removed."""
 
 UNFIT = frozenset("*?[]\\")
 """Signs that make a path a pattern in the readers of Parquet files."""
@@ -238,7 +240,10 @@ def sweep(published: Path) -> None:
     kept = {link.readlink().name for link in (published, _previous(published)) if link.is_symlink()}
     for folder in published.parent.glob(f".{published.name}.*"):
         if folder.is_dir() and not folder.is_symlink() and folder.name not in kept:
-            shutil.rmtree(folder, ignore_errors=True)
+            gone = folder if folder.suffix == GONE else folder.with_name(f"{folder.name}{GONE}")
+            with suppress(OSError):
+                folder.rename(gone)  # its name goes before its files: a reader that misses one sees why
+            shutil.rmtree(gone, ignore_errors=True)
 
 
 def _link(target: Path, name: Path) -> None:

@@ -11,9 +11,10 @@ import pytest
 from releases import small_release
 from small_disk import fill, remount, tmpfs
 
+from warehouse import home as home_module
 from warehouse.counts import count
 from warehouse.errors import HomeError
-from warehouse.home import Home, generation
+from warehouse.home import Home, generation, read_pinned
 from warehouse.load.vitaldb_arrhythmia import DATASET, load
 from warehouse.materialize import materialize
 from warehouse.query import select
@@ -148,6 +149,37 @@ def test_a_generation_that_fails_leaves_no_trace(tmp_path):
         fail()
     assert (published / "a").read_text() == "first"
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["built", published.readlink().name])
+
+
+def test_a_reader_whose_build_is_being_removed_begins_again(monkeypatch, tmp_path):
+    """Half of its files are gone and the rest is not yet: the reader must not take that for damage."""
+    home = Home(tmp_path)
+    tries = []
+
+    def publish(number: int) -> None:
+        with generation(home.path / "built", keep=True) as folder:
+            (folder / "number").write_text(str(number))
+            (folder / "later").write_text(str(number))
+
+    def halfway(folder: Path, **_: object) -> None:
+        (Path(folder) / "later").unlink()
+
+    def read(pinned: Home) -> str:
+        tries.append(pinned)
+        found = (pinned.built / "number").read_text()
+        if len(tries) == 1:
+            with monkeypatch.context() as patch:
+                patch.setattr(home_module.shutil, "rmtree", halfway)
+                for number in (2, 3):  # the build that is read is removed with the second
+                    publish(number)
+        return found + (pinned.built / "later").read_text()
+
+    publish(1)
+    assert read_pinned(home, read) == "33"
+    assert len(tries) == 2
+    publish(4)
+    kept = {home.built.readlink().name, (tmp_path / ".built.previous").readlink().name}
+    assert {path.name for path in tmp_path.iterdir() if path.is_dir() and not path.is_symlink()} == kept
 
 
 def test_the_home_is_the_option_then_the_environment_then_data(monkeypatch, tmp_path):
