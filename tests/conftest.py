@@ -83,6 +83,24 @@ def ptbxl_home(shared: Path, tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.fixture(scope="session")
+def heartbeat_home(tmp_path_factory: pytest.TempPathFactory):
+    """Synthetic releases like MIT-BIH and PTB, loaded and built once; never write to it."""
+    from warehouse.home import Home
+    from warehouse.load import mitbih, ptbdb
+    from warehouse.materialize import materialize
+    from warehouse.synthetic import write_mitbih_release, write_ptbdb_release
+
+    place = tmp_path_factory.mktemp("heartbeats")
+    write_mitbih_release(place / "mitbih")
+    write_ptbdb_release(place / "ptbdb", patients=8)
+    home = Home(place / "data")
+    mitbih.load(home, place / "mitbih", workers=1)
+    ptbdb.load(home, place / "ptbdb", workers=1)
+    materialize(home)
+    return home
+
+
+@pytest.fixture(scope="session")
 def mitdb_home(shared: Path, tmp_path_factory: pytest.TempPathFactory):
     """All 48 real records of MIT-BIH, loaded and built once; never write to it."""
     from warehouse.home import Home

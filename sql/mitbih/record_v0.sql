@@ -14,8 +14,8 @@
 
 SELECT
     record.record_id
-    , coalesce(CAST(known.patient_id AS VARCHAR), record.record_id) AS patient_id
-    , CASE WHEN known.record_id IS NULL THEN 'record' ELSE 'map' END AS patient_from
+    , coalesce(CAST(known.patient AS VARCHAR), record.record_id) AS patient_id
+    , CASE WHEN known.record IS NULL THEN 'record' ELSE 'map' END AS patient_from
     , record.hz
     , record.n_samples
     , record.n_signals
@@ -23,4 +23,4 @@ SELECT
     , known.one_side
     , coalesce(known.is_validation, FALSE) AS is_validation
 FROM raw_mitbih.record
-LEFT JOIN map.mitbih_record AS known ON record.record_id = CAST(known.record_id AS VARCHAR)
+LEFT JOIN map.mitbih_record AS known ON record.record_id = CAST(known.record AS VARCHAR)

@@ -1,5 +1,5 @@
 -- ptbdb.beat_part v0
--- layer: label
+-- layer: evidence
 -- grain: record_id, peak_no
 -- shard: none
 -- stored: no
@@ -16,19 +16,29 @@ WITH params AS (
         , 0.1 AS validation_fraction
 )
 
+, classes AS (
+    SELECT
+        record_id
+        , min(class) AS class
+    FROM ptbdb.diagnosis_v0
+    WHERE accepted
+    GROUP BY record_id
+    HAVING count(DISTINCT class) = 1
+)
+
 , ordered AS (
     SELECT
         segment.record_id
         , segment.peak_no
         , row_number() OVER (
-            PARTITION BY label.class
+            PARTITION BY classes.class
             ORDER BY sha256(params.seed || ':' || segment.record_id || ':' || segment.peak_no)
         ) - 1 AS draw_no
-        , count(*) OVER (PARTITION BY label.class) AS beats
+        , count(*) OVER (PARTITION BY classes.class) AS beats
     FROM ptbdb.segment_v0 AS segment
     CROSS JOIN params
-    INNER JOIN ptbdb.record_label_v0 AS label ON segment.record_id = label.record_id
-    WHERE segment.accepted AND label.class IS NOT NULL
+    INNER JOIN classes ON segment.record_id = classes.record_id
+    WHERE segment.accepted
 )
 
 SELECT

@@ -1,5 +1,5 @@
 -- ptbdb.patient_part v0
--- layer: label
+-- layer: evidence
 -- grain: patient_id
 -- shard: none
 -- stored: no
@@ -17,13 +17,23 @@ WITH params AS (
         , 0.5 AS half
 )
 
+, classes AS (
+    SELECT
+        record_id
+        , min(class) AS class
+    FROM ptbdb.diagnosis_v0
+    WHERE accepted
+    GROUP BY record_id
+    HAVING count(DISTINCT class) = 1
+)
+
 , patients AS (
     SELECT
-        patient_id
-        , min(class) AS class
-    FROM ptbdb.record_label_v0
-    WHERE class IS NOT NULL
-    GROUP BY patient_id
+        record.patient_id
+        , min(classes.class) AS class
+    FROM ptbdb.record_v0 AS record
+    INNER JOIN classes ON record.record_id = classes.record_id
+    GROUP BY record.patient_id
 )
 
 , ordered AS (

@@ -20,6 +20,8 @@ ALLOWED = {
     ): "the grammar of the marker column; what markers mean, the views say",
     ("pipelines/folders.py", "F"): "the name of a measure",
     ("warehouse/synthetic/lydus.py", "F"): "a sex",
+    ("warehouse/synthetic/lydus_plan.py", "hypertrophy"): "an axis of registry/synthetic",
+    ("warehouse/synthetic/lydus_words.py", "hypertrophy"): "an axis of registry/synthetic",
     ("warehouse/synthetic/vitaldb.py", "F"): "a sex",
     ("warehouse/synthetic/annotation_files.py", "premature"): "an event of registry/synthetic, not a reason",
     ("warehouse/synthetic/beats.py", "premature"): "an event of registry/synthetic, not a reason",

@@ -19,6 +19,8 @@ HOMES = {
     "vitaldb": ("signal_home", "real_home"),
     "lydus": ("lydus_home",),
     "ptbxl": ("ptbxl_home",),
+    "mitbih": ("heartbeat_home",),
+    "ptbdb": ("heartbeat_home",),
 }
 PAIRS = [
     (home, name)
