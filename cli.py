@@ -287,6 +287,7 @@ def render(task, part, limit, workers, out, geometry, home, json, **options) -> 
         out=out,
         progress=True,
     )
+    warn_stale(report.stale)
     print_json(report.as_json()) if json else click.echo(report.as_text())
     report.raise_for_failures()
 

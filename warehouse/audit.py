@@ -87,7 +87,7 @@ def audit(home: Home, task: str | None = None) -> list[Finding]:
                 f"SELECT {keys}, count(*) AS n FROM {view.name} GROUP BY {keys} HAVING count(*) > 1",
             )
         )
-    if task is not None and any(view.layer == "task" for view in stored):
+    if task is not None and find_spec(task).data.get("input", {}).get("never"):
         findings.append(_forbidden(find_spec(task), manifest, con))
     return [*findings, _files(home, manifest, stored), _raw_files(home, catalog, stored)]
 
@@ -127,7 +127,7 @@ def declared_leaks() -> set[str]:
 
 def _forbidden(spec: Spec, manifest: dict, con: duckdb.DuckDBPyConnection) -> Finding:
     """Columns that the spec keeps from images, in the task view or their table; there no key and no class either."""
-    never = {name.replace(" ", "_") for name in spec.data.get("input", {}).get("never", ())}
+    never = {name.replace(" ", "_") for name in spec.data["input"]["never"]}
     table = f"{SCHEMA}.{spec.view.removeprefix('task.')}"
     keys = {"record_id", "group_id", "part", "fold", "scored", "left_out", *spec.classes}
     try:

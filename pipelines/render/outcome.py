@@ -36,6 +36,8 @@ class RenderReport:
     failures: list[Failure]
     manifest: dict[str, Any]
     stopped: str | None = None
+    stale: tuple[str, ...] = ()
+    """What changed since the task was built: its parts may be others now."""
 
     @property
     def images_per_s(self) -> float:

@@ -105,6 +105,7 @@ def render_task(
         run.failures,
         manifest,
         run.stopped,
+        built.stale,
     )
 
 
