@@ -111,7 +111,11 @@ def main() -> None:
 @click.argument("source", type=click.Path(path_type=Path))
 @click.option("--subjects", type=click.Path(path_type=Path), help="CSV with caseid and subjectid.")
 @click.option("--signals", type=click.Path(path_type=Path), help="Folder of <caseid>.vital files.")
-@click.option("--download", is_flag=True, help="Fetch the cases' .vital files first; what is there is kept.")
+@click.option(
+    "--download",
+    is_flag=True,
+    help="Fetch first: the cases' .vital files, or a whole WFDB release into SOURCE; what is there is kept.",
+)
 @click.option(
     "--base-url", metavar="URL", help="Where --download fetches from; default: the data-set card's."
 )

@@ -268,14 +268,14 @@ def refused() -> str:
 
 def test_a_dead_server_is_not_asked_for_every_case(tmp_path, monkeypatch):
     tried = Counter()
-    attempt = download._Case._attempt
+    attempt = download._File._attempt
 
     def counted(case):
-        tried[case.case_id] += 1
+        tried[case.wanted.key] += 1
         attempt(case)
 
     monkeypatch.setattr(download, "BACKOFF_S", 0.001)
-    monkeypatch.setattr(download._Case, "_attempt", counted)
+    monkeypatch.setattr(download._File, "_attempt", counted)
     url = refused()
     report = download_cases(range(1, 401), tmp_path, base_url=url, workers=2)
     assert report.stopped == "no connection (Connection refused)"
@@ -294,16 +294,16 @@ def test_what_is_there_counts_though_the_server_is_dead(tmp_path, monkeypatch):
 
 def test_a_server_that_dies_on_the_way_gets_all_retries_once(server, tmp_path, monkeypatch):
     tried = Counter()
-    attempt = download._Case._attempt
+    attempt = download._File._attempt
 
     def dies(case):
-        tried[case.case_id] += 1
-        if case.case_id > 2:
-            case.url = f"{gone}/{case.case_id}.vital"
+        tried[case.wanted.key] += 1
+        if case.wanted.key > 2:
+            case.url = f"{gone}/{case.wanted.key}.vital"
         attempt(case)
 
     gone = refused()
-    monkeypatch.setattr(download._Case, "_attempt", dies)
+    monkeypatch.setattr(download._File, "_attempt", dies)
     report = download_cases(range(1, 30), tmp_path, base_url=server.url, workers=1, retries=4)
     assert report.fetched == [1, 2]
     assert tried == {1: 1, 2: 1, 3: 5}

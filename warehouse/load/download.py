@@ -1,7 +1,8 @@
-"""Fetch .vital files, over a line that may break at any byte.
+"""Fetch the files of a release, over a line that may break at any byte.
 
-A file is written as ``<caseid>.vital.part`` and gets its name only when its gzip stream is whole, so whatever
-carries the final name can be loaded, and whatever was interrupted goes on where it stopped.
+A file is written as ``<name>.part`` and gets its name only when it is whole (a .vital file's gzip stream, a record's
+file by the release's own list of digests), so whatever carries the final name can be loaded, and whatever was
+interrupted goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from warehouse.errors import InputError, Problem, UsageError
 from warehouse.load.vital_track import check_complete
+
+Key = TypeVar("Key", int, str)
 
 CONNECT_S, READ_S = 10, 30
 BACKOFF_S = 0.5
@@ -25,17 +29,30 @@ CHUNK = 1 << 16
 UNANSWERED_RETRIES = 3
 """Further attempts at a server that has never answered anybody."""
 HOPELESS = 5
-"""So many cases that end without a byte, and none with one, and nothing more is tried."""
+"""So many files that end without a byte, and none with one, and nothing more is tried."""
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers that may be others in a minute; any other error is final."""
 
 
-@dataclass
-class DownloadReport:
-    """Case ids by what became of them; ``problems`` has a row for each that could not be fetched."""
+@dataclass(frozen=True)
+class Wanted(Generic[Key]):
+    """A file to fetch. ``name`` and ``what`` stand in a problem; ``check`` raises InputError for a file that is not
+    whole. Without it a file counts as whole when it has the length that the server says, or has its name."""
 
-    fetched: list[int] = field(default_factory=list)
-    present: list[int] = field(default_factory=list)
+    key: Key
+    url: str
+    target: Path
+    name: str
+    what: str
+    check: Callable[[Path], None] | None = None
+
+
+@dataclass
+class DownloadReport(Generic[Key]):
+    """Keys by what became of them; ``problems`` has a row for each that could not be fetched."""
+
+    fetched: list[Key] = field(default_factory=list)
+    present: list[Key] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     stopped: str | None = None
     """Why the rest was not tried: what was found of the last case that was."""
@@ -63,7 +80,7 @@ class _Unreached(_Broken):
 
 @dataclass
 class _Line:
-    """What the cases know together. ``signs`` counts answers and pieces that came: whether the server lives."""
+    """What the files know together. ``signs`` counts answers and pieces that came: whether the server lives."""
 
     stop: threading.Event = field(default_factory=threading.Event)
     signs: int = 0
@@ -82,46 +99,68 @@ def download_cases(
     workers: int = 4,
     retries: int = 5,
     progress: Callable[[int], object] | None = None,
-) -> DownloadReport:
-    """Fetch ``<base_url>/<caseid>.vital`` into ``folder``; a file that is there and whole is left alone.
+) -> DownloadReport[int]:
+    """Fetch ``<base_url>/<caseid>.vital`` into ``folder`` as :func:`download_files` does."""
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = []
+    for case_id in dict.fromkeys(case_ids):
+        name = f"{case_id}.vital"
+        wanted.append(
+            Wanted(
+                case_id,
+                f"{base_url.rstrip('/')}/{name}",
+                folder / name,
+                f"case {case_id}",
+                "a .vital file",
+                check_complete,
+            )
+        )
+    return download_files(wanted, base_url=base_url, workers=workers, retries=retries, progress=progress)
+
+
+def download_files(
+    wanted: list[Wanted[Key]],
+    *,
+    base_url: str,
+    workers: int = 4,
+    retries: int = 5,
+    progress: Callable[[int], object] | None = None,
+) -> DownloadReport[Key]:
+    """Fetch every file of ``wanted``; one that is there and whole is left alone.
 
     ``retries`` counts attempts in a row that bring not one byte more; a line that drops every megabyte is
-    followed to the end. A case that fails stands in the report and the rest goes on, unless nothing comes at all:
-    no connection in all the attempts of a case, to a server that gave no sign to any other meanwhile (few attempts
-    where it never gave one), or :data:`HOPELESS` cases without a byte. Then the rest is not tried. ``progress`` is
-    called with 1 after each case. Raises UsageError for a URL that is none, and what the file system raises (a
-    full disk fails every case alike). After Ctrl-C the parts stay for the next call.
+    followed to the end. A file that fails stands in the report and the rest goes on, unless nothing comes at all:
+    no connection in all the attempts of a file, to a server that gave no sign to any other meanwhile (few attempts
+    where it never gave one), or :data:`HOPELESS` files without a byte. Then the rest is not tried. ``progress`` is
+    called with 1 after each file. Raises UsageError for a URL that is none, and what the file system raises (a
+    full disk fails every file alike). After Ctrl-C the parts stay for the next call.
     """
     if not base_url.startswith(("http://", "https://")):
         raise UsageError(f"found base URL {base_url!r}; expected one that begins with http:// or https://")
-    folder.mkdir(parents=True, exist_ok=True)
-    report = DownloadReport()
+    report: DownloadReport[Key] = DownloadReport()
     line = _Line()
     local = threading.local()
-    wanted = list(dict.fromkeys(case_ids))
-    targets = {case_id: folder / f"{case_id}.vital" for case_id in wanted}
 
-    def fetch(case_id: int) -> str | Problem:
-        url = f"{base_url.rstrip('/')}/{case_id}.vital"
+    def fetch(each: Wanted[Key]) -> str | Problem:
         if not hasattr(local, "session"):
             local.session = _session()
-        case = _Case(case_id, url, targets[case_id], local.session, line)
+        file = _File(each, local.session, line)
         try:
-            return case.fetch(retries)
+            return file.fetch(retries)
         except _Stopped:
             if line.given_up is None:
                 raise
-            return case.problem(f"not fetched, for nothing comes from {base_url} ({line.given_up})")
+            return file.problem(f"not fetched, for nothing comes from {base_url} ({line.given_up})")
 
-    def is_hopeless(outcomes: dict[int, str | Problem]) -> bool:
+    def is_hopeless(outcomes: dict[Key, str | Problem]) -> bool:
         return (
             len(outcomes) >= HOPELESS
             and all(isinstance(outcome, Problem) for outcome in outcomes.values())
-            and not any(path.exists() or _part_of(path).exists() for path in targets.values())
+            and not any(each.target.exists() or _part_of(each.target).exists() for each in wanted)
         )
 
     with ThreadPoolExecutor(workers, thread_name_prefix="download") as pool:
-        waiting = {pool.submit(fetch, case_id): case_id for case_id in wanted}
+        waiting = {pool.submit(fetch, each): each.key for each in wanted}
         try:
             outcomes = {}
             for future in as_completed(waiting):
@@ -135,11 +174,11 @@ def download_cases(
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     report.stopped = line.given_up
-    for case_id, outcome in sorted(outcomes.items()):
+    for key, outcome in sorted(outcomes.items()):
         if isinstance(outcome, Problem):
             report.problems.append(outcome)
         else:
-            getattr(report, outcome).append(case_id)
+            getattr(report, outcome).append(key)
     return report
 
 
@@ -151,19 +190,20 @@ def _session():
     return session
 
 
-class _Case:
+class _File:
     """One file on its way."""
 
-    def __init__(self, case_id: int, url: str, target: Path, session, line: _Line) -> None:
-        self.case_id, self.url, self.target = case_id, url, target
-        self.part = _part_of(target)
+    def __init__(self, wanted: Wanted, session, line: _Line) -> None:
+        self.wanted, self.url, self.target = wanted, wanted.url, wanted.target
+        self.part = _part_of(wanted.target)
         self.session, self.line = session, line
 
     def fetch(self, retries: int) -> str | Problem:
-        if self.target.exists() and _is_whole(self.target):
+        check = self.wanted.check
+        if self.target.exists() and (check is None or _is_whole(self.target, check)):
             return "present"
         failed, furthest, signs = 0, self._size(), self.line.signs
-        while not (failed == 0 and furthest and _is_whole(self.part)):
+        while not (failed == 0 and furthest and check is not None and _is_whole(self.part, check)):
             if self.line.stop.is_set():
                 raise _Stopped
             try:
@@ -189,7 +229,7 @@ class _Case:
         return "fetched"
 
     def problem(self, found: str) -> Problem:
-        return Problem(f"case {self.case_id}", found, f"a .vital file at {self.url}")
+        return Problem(self.wanted.name, found, f"{self.wanted.what} at {self.url}")
 
     def _size(self) -> int:
         return self.part.stat().st_size if self.part.exists() else 0
@@ -223,8 +263,10 @@ class _Case:
         size = self._size()
         if end is not None and size != end:
             raise _Broken(f"{size:,} of {end:,} bytes")
+        if self.wanted.check is None:
+            return
         try:
-            check_complete(self.part)
+            self.wanted.check(self.part)
         except InputError as error:
             if end is not None or "cut off" not in error.problems[0].found:
                 self.part.unlink()
@@ -279,9 +321,9 @@ def _cause(error: BaseException) -> str:
     return "no answer in time" if isinstance(error, requests.Timeout) else type(error).__name__
 
 
-def _is_whole(path: Path) -> bool:
+def _is_whole(path: Path, check: Callable[[Path], None]) -> bool:
     try:
-        check_complete(path)
+        check(path)
     except InputError:
         return False
     return True

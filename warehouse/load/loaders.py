@@ -14,8 +14,8 @@ LOADERS = {
     "vitaldb-arrhythmia": ("vitaldb_arrhythmia", ("subjects", "signals", "download", "base_url", "workers")),
     "lydus": ("lydus", ("split", "dx_separator", "profile")),
     "ptbxl": ("ptbxl", ("hz", "statements")),
-    "mitbih": ("mitbih", ("workers",)),
-    "ptbdb": ("ptbdb", ("workers",)),
+    "mitbih": ("mitbih", ("download", "base_url", "workers")),
+    "ptbdb": ("ptbdb", ("download", "base_url", "workers")),
 }
 """Data set → module of this package, and the options that its ``load`` takes beside ``progress``."""
 

@@ -10,6 +10,7 @@ from warehouse.load.cards import card_of
 from warehouse.load.mitbih_split import draw_beats
 from warehouse.load.report import LoadReport, write_report
 from warehouse.load.wfdb_release import (
+    fetch_first,
     find_records,
     listed_but_missing,
     release_of,
@@ -21,14 +22,26 @@ DATASET = "mitbih"
 ANNOTATORS = ("atr",)
 
 
-def load(home: Home, source: Path, *, workers: int = 2, progress: bool = False) -> LoadReport:
+def load(
+    home: Home,
+    source: Path,
+    *,
+    download: bool = False,
+    base_url: str | None = None,
+    workers: int = 2,
+    progress: bool = False,
+) -> LoadReport:
     """Load the records below ``source`` into ``home``, read by up to ``workers`` processes.
+
+    ``download`` fetches the release into ``source`` first, from ``base_url`` (the data-set card's); what is there and
+    whole is kept.
 
     What is broken costs only itself and stands in the report. Raises InputError when there is no record, when two
     have one name, or when none can be read.
     """
-    jobs = find_records(source, ANNOTATORS, DATASET)
     report = LoadReport(DATASET, card_of(DATASET)["schema"])
+    fetch_first(source, download, base_url, ANNOTATORS, workers, progress, report)
+    jobs = find_records(source, ANNOTATORS, DATASET)
     report.problems += listed_but_missing(source, jobs)
     with home.writer(f"load {DATASET}"), writing(home.path), generation(home.raw / DATASET) as folder:
         tables = write_records(folder, jobs, workers, progress, report)

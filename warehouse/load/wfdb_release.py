@@ -67,6 +67,28 @@ def find_records(source: Path, annotators: tuple[str, ...], dataset: str) -> lis
     return sorted(jobs, key=lambda job: job.record_id)
 
 
+def fetch_first(
+    source: Path,
+    download: bool,
+    base_url: str | None,
+    annotators: tuple[str, ...],
+    workers: int,
+    progress: bool,
+    report: LoadReport,
+) -> None:
+    """The part of a load that ``--download`` asks for; UsageError for an address without it."""
+    if base_url is not None and not download:
+        raise UsageError(
+            f"found --base-url {base_url} without --download; expected both or neither",
+            "add --download, or leave --base-url out",
+        )
+    if download:
+        from warehouse.load.wfdb_download import download_records
+
+        url = base_url or card_of(report.dataset)["records_base_url"]
+        download_records(source, url, annotators, max(2, workers), progress, report)
+
+
 def listed_but_missing(source: Path, jobs: Sequence[RecordJob]) -> list[Problem]:
     """Records that the release's own RECORDS file names and that are not there."""
     path = source / "RECORDS"
