@@ -133,7 +133,6 @@ def begin(folder: Path, run: str, content: str, depends_on: Mapping[str, Any]) -
     except (OSError, ValueError):
         started = None
     if started is None or (started.get("content") != content and not (folder / CHECKPOINT).exists()):
-        (folder / CHECKPOINT).unlink(missing_ok=True)
         with writing(folder):
             write_text(path, dump({"content": content, "depends_on": depends_on}))
     elif started.get("content") != content:

@@ -1,6 +1,7 @@
 """A training that is killed goes on, and ends as one that was not: bit for bit."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,15 +10,20 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from conftest import patched
 from settings_of import QUICK
+from small_disk import fill, tmpfs
 
 from pipelines.train.folder import CHECKPOINT, MODEL, STARTED, VALIDATION, training_folder
 from pipelines.train.loop import cosine
 from pipelines.train.predict import predict
 from pipelines.train.stage import train
+from pipelines.train.watch import Watch
 from warehouse.errors import CheckFailed, HomeError, UsageError
+from warehouse.home import Home
 
 torch = pytest.importorskip("torch", reason="needs the extra `train`")
+tiny = pytest.importorskip("tiny")
 
 TASK = "toy-pages@0"
 CHILD = Path(__file__).with_name("killed_child.py")
@@ -137,14 +143,46 @@ def test_two_processes_do_not_train_one_model(street):
         train(street.home, TASK, replace(QUICK, epochs=1), run="first")
 
 
-def test_a_full_disk(street, monkeypatch):
-    def full(content, file):
-        raise RuntimeError("[enforce fail at inline_container.cc] . unexpected pos 64 vs 0")
+def test_a_disk_that_is_full_when_images_are_decoded(monkeypatch, tmp_path):
+    with tmpfs(tmp_path / "disk", "4m") as disk:
+        street = patched(monkeypatch, Home(disk / "data"))
+        monkeypatch.setattr("models.make", tiny.make)
+        filler = fill(disk, leave=16_384)
+        with pytest.raises(HomeError, match="found no space left on the disk"):
+            train(street.home, TASK, replace(QUICK, epochs=1), run="first")
+        assert not list(street.home.path.rglob("*.npy*"))
+        filler.unlink()
+        assert train(street.home, TASK, replace(QUICK, epochs=1), run="first")["run"] == "first"
 
-    monkeypatch.setattr("pipelines.train.checkpoint._save", full)
-    with pytest.raises(HomeError, match=r"found (no space left on the disk|.*unexpected pos)"):
-        train(street.home, TASK, QUICK, run="first")
-    assert [path for path in street.home.models.iterdir() if path.is_dir()] == []
+
+def test_a_disk_that_fills_up_while_a_model_is_trained(monkeypatch, tmp_path, street, unbroken):
+    with tmpfs(tmp_path / "disk", "4m") as disk:
+        full = patched(monkeypatch, Home(disk / "data"))
+
+        class Fills(Watch):
+            def say(self, text: str) -> None:
+                if text.startswith("epoch   4 "):
+                    fill(disk, leave=8_192)
+
+        with pytest.raises(HomeError, match="found no space left on the disk"):
+            train(full.home, TASK, QUICK, run="first", threads=1, watch=Fills())
+        (disk / "filler").unlink()
+        record = train(full.home, TASK, QUICK, run="first", threads=1)
+        shutil.copytree(full.home.models / "first", street.home.models / "first")
+        same(street.home, record, unbroken)
+
+
+def test_a_note_that_was_damaged_costs_no_epoch(stopped):
+    (stopped.home.models / ".first.training" / STARTED).write_text("{")
+    lines = []
+
+    class Kept(Watch):
+        def say(self, text: str) -> None:
+            lines.append(text)
+
+    train(stopped.home, TASK, QUICK, run="first", threads=1, watch=Kept())
+    assert lines[0].endswith(", going on")
+    assert sum(line.startswith("epoch") for line in lines) == QUICK.epochs - 2
 
 
 def test_the_learning_rate_falls_along_a_cosine():
