@@ -64,7 +64,7 @@ def predict(
     _same_settings(run, record, inputs)
 
     objective = objective_of(data)
-    probabilities = _probabilities(objective, settings, path, inputs, device, threads)
+    probabilities = probabilities_of(objective, settings, path, inputs, device, threads)
     thresholds = [record["thresholds"][name] for name in data.classes]
     matrix = objective.predictions(probabilities, thresholds)
     columns = kind_of(data).stored(data.classes, matrix)
@@ -96,7 +96,7 @@ def predict(
     }
 
 
-def _probabilities(
+def probabilities_of(
     objective: Objective, settings: Settings, path: Path, inputs: Inputs, device: str, threads: int | None
 ) -> np.ndarray:
     """(n, k), float64. CheckFailed when the file is no model of the settings' kind."""

@@ -185,3 +185,21 @@ def test_inputs_come_from_the_cache(home, trained, monkeypatch):
     )
     path.write_bytes(path.read_bytes()[:-100])
     assert signals.segment_inputs(home, task, rows).digest == first.digest
+
+
+def test_the_literal_balanced_test(home):
+    """Of a release with too few beats it holds them all, those that were trained on included, and says so."""
+    from pipelines.train.literal import literal_reading, render_literal
+    from pipelines.train.stage import train
+
+    task = "ecg-heartbeat-balanced@0"
+    settings = Settings.of("kachuee").with_known(epochs=1, balance="resample", choose="macro_recall")
+    record = train(home, task, settings, run="balanced", threads=1)
+    reading = literal_reading(home, "balanced", threads=1)
+    seen = reading["parts"]["train"]
+    assert all(seen[name] <= record["positives"]["train"][name] for name in seen)
+    assert seen["F"] == record["positives"]["train"]["F"]
+    assert reading["beats"] == sum(sum(counts.values()) for counts in reading["parts"].values())
+    assert f"{sum(seen.values()):,} of them were trained on" in render_literal(reading)
+    with pytest.raises(UsageError, match="literal_per_class"):
+        literal_reading(home, "first")
