@@ -187,7 +187,7 @@ def _heartbeats() -> dict:
 
     names = ("mitbih", "ptbdb")
     found = {f"raw_{name}.{table}": plain(schema) for name in names for table, schema in TABLES.items()}
-    return {**found, "split.mitbih": SPLIT}
+    return {**found, "split.mitbih": plain(SPLIT)}
 
 
 @cache

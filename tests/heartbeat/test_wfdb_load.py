@@ -269,7 +269,9 @@ def test_two_records_of_one_name_are_refused(release, tmp_path):
         loaded(tmp_path)
 
 
-def test_one_process_and_two_write_the_same_bytes(tmp_path):
+@pytest.mark.parametrize("pays", [0, 1 << 40], ids=["processes", "threads"])
+def test_one_worker_and_two_write_the_same_bytes(tmp_path, monkeypatch, pays):
+    monkeypatch.setattr("warehouse.load.wfdb_release.PROCESSES_PAY_BYTES", pays)
     for number in range(100, 110):
         write_record(tmp_path / "release", str(number), counts(number))
     bytes_of = []

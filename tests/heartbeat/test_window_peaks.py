@@ -55,7 +55,7 @@ def test_a_multiple_of_125_is_thinned_and_any_other_rate_interpolated():
 def test_a_constant_window_has_none_and_a_gap_makes_none():
     assert len(window_peaks(np.full(5000, 7), 125).place) == 0
     signal = np.zeros(1250, int)
-    signal[[100, 600]] = 50, 100
+    signal[[100, 600]] = 85, 100
     assert window_peaks(signal, 125).place.tolist() == [100, 600]
     signal[599] = -32768
     assert window_peaks(signal, 125, -32768).place.tolist() == [100]

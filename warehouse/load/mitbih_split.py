@@ -7,13 +7,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from warehouse.errors import RegistryError
-from warehouse.load.columns import from_numbers, from_texts
+from warehouse.load.columns import from_numbers, from_texts, plain, to_numbers
 from warehouse.maps import map_rows
 from warehouse.splits import declaration, membership_digest
 
-SPLIT = pa.schema(
-    [("record_id", pa.string()), ("row_no", pa.int32()), ("part", pa.string()), ("draw_no", pa.int32())]
-)
+PARTS = ("train", "validation", "test")
+WORD = pa.dictionary(pa.int32(), pa.string())
+SPLIT = pa.schema([("record_id", WORD), ("row_no", pa.int32()), ("part", WORD), ("draw_no", pa.int32())])
 
 
 def draw_beats(annotation: pa.Table, release: str | None) -> pa.Table:
@@ -27,36 +27,41 @@ def draw_beats(annotation: pa.Table, release: str | None) -> pa.Table:
     rows = {row["symbol"]: row for row in map_rows("mitbih_symbol") if row["class"]}
     classes = list(dict.fromkeys(row["class"] for row in rows.values()))
     place = {symbol: classes.index(row["class"]) for symbol, row in rows.items()}
+    if not annotation.num_rows:
+        return SPLIT.empty_table()
     symbols = pc.dictionary_encode(annotation["symbol"]).combine_chunks()
     of_code = np.array([place.get(text, -1) for text in symbols.dictionary.to_pylist()], np.int64)
-    records = pc.cast(annotation["record_id"], pa.string()).to_numpy()
-    class_no = of_code[symbols.indices.to_numpy(zero_copy_only=False)] if len(of_code) else np.empty(0, int)
-    followed = np.append(records[1:] == records[:-1], False)[: len(records)]
-    part = np.full(len(records), None, object)
-    draw_no = np.zeros(len(records), np.int32)
+    class_no = of_code[to_numbers(symbols.indices)]
+    record = plain(annotation["record_id"])
+    record_no = to_numbers(record.indices)
+    followed = np.append(record_no[1:] == record_no[:-1], False)
+    part_no = np.full(len(record_no), -1, np.int32)
+    draw_no = np.zeros(len(record_no), np.int32)
     for number, name in enumerate(classes):
         mine = np.flatnonzero((class_no == number) & followed)
         shuffled = mine[np.random.default_rng([declared["seed"], number]).permutation(len(mine))]
         n_test = published["test"][name] if published else round(declared["fractions"]["test"] * len(mine))
         n_validation = int(declared["fractions"]["validation"] * len(mine))
-        part[shuffled] = "train"
-        part[shuffled[:n_test]] = "test"
-        part[shuffled[n_test : n_test + n_validation]] = "validation"
+        part_no[shuffled] = PARTS.index("train")
+        part_no[shuffled[:n_test]] = PARTS.index("test")
+        part_no[shuffled[n_test : n_test + n_validation]] = PARTS.index("validation")
         draw_no[shuffled] = np.arange(len(mine), dtype=np.int32)
-    drawn = np.flatnonzero(part != None)  # noqa: E711 (elementwise)
-    row_no = annotation["row_no"].to_numpy()[drawn]
+    drawn = np.flatnonzero(part_no >= 0)
+    row_no = to_numbers(annotation["row_no"])[drawn]
+    names = record.dictionary.to_pylist()
     if published:
-        units = np.array([f"{record}_{row}" for record, row in zip(records[drawn], row_no, strict=True)])
-        found = membership_digest(units, part[drawn])
+        records = [names[number] for number in record_no[drawn].tolist()]
+        units = [f"{name}_{row}" for name, row in zip(records, row_no.tolist(), strict=True)]
+        found = membership_digest(np.array(units), np.array(PARTS)[part_no[drawn]])
         if found != published["sha256"]:
             raise RegistryError(
                 f"split mitbih: the draw gives membership {found}, expected the locked {published['sha256']}",
                 "the declaration was edited, or this numpy draws other numbers: restore one of them",
             )
     columns = [
-        from_texts(records[drawn].tolist()),
+        pa.DictionaryArray.from_arrays(from_numbers(record_no[drawn]), from_texts(names)),
         from_numbers(row_no.astype(np.int32)),
-        from_texts(part[drawn].tolist()),
+        pa.DictionaryArray.from_arrays(from_numbers(part_no[drawn]), from_texts(PARTS)),
         from_numbers(draw_no[drawn]),
     ]
     return pa.table(columns, schema=SPLIT)

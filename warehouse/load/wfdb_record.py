@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -99,13 +100,20 @@ class Record:
 def read_record(job: RecordJob) -> Record:
     """Read everything that is readable; the rest stands in ``problems``. Never raises for what a file holds."""
     record = Record(job)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # wfdb on pandas 3
-        _read_signals(record)
-        if record.is_read:
-            for annotator in job.annotators:
-                _read_annotations(record, annotator)
+    _read_signals(record)
+    if record.is_read:
+        for annotator in job.annotators:
+            _read_annotations(record, annotator)
     return record
+
+
+@cache
+def _wfdb():
+    """The wfdb package, without what it says about itself on pandas 3."""
+    warnings.filterwarnings("ignore", module=r"wfdb(\.|$)")
+    import wfdb
+
+    return wfdb
 
 
 def header_lines(header: Path) -> list[tuple[int, str]]:
@@ -127,8 +135,7 @@ def segments_of(header: Path) -> list[str]:
 
 
 def _read_signals(record: Record) -> None:
-    import wfdb
-
+    wfdb = _wfdb()
     header = record.job.header
     try:
         lines = header_lines(header)
@@ -162,8 +169,7 @@ def _read_signals(record: Record) -> None:
 
 def _read_segment(record: Record, header: Path, segment_no: int, start: int):
     """One header with its files. Returns what wfdb read of it; a problem and None when that was nothing."""
-    import wfdb
-
+    wfdb = _wfdb()
     base = str(header.with_suffix(""))
     how = {"physical": False, "return_res": 32, "smooth_frames": False}
     try:
@@ -271,8 +277,7 @@ def _broken_files(header: Path, read) -> dict[str, tuple[str, str]]:
 
 
 def _read_annotations(record: Record, annotator: str) -> None:
-    import wfdb
-
+    wfdb = _wfdb()
     base = record.job.header.with_suffix("")
     path = base.with_suffix(f".{annotator}")
     if not path.is_file():
@@ -304,8 +309,7 @@ def _read_annotations(record: Record, annotator: str) -> None:
 
 def _symbols(read, base: Path, annotator: str) -> list[str]:
     """The symbol of every annotation; a code without one becomes ``[code]``."""
-    import wfdb
-
+    wfdb = _wfdb()
     known = {label.label_store: label.symbol for label in wfdb.io.annotation.ann_labels}
     if read.custom_labels is not None:
         custom = wfdb.rdann(str(base), annotator, return_label_elements=["label_store", "symbol"])

@@ -15,13 +15,15 @@ from warehouse.load import raw
 from warehouse.load.bar import bar
 from warehouse.load.cards import card_of
 from warehouse.load.folder import files_below
-from warehouse.load.pool import mapper
+from warehouse.load.pool import mapper, threads
 from warehouse.load.report import LoadReport
 from warehouse.load.wfdb_record import RecordJob, segments_of
 from warehouse.load.wfdb_tables import RECORDS_PER_SHARD, SCHEMAS, ShardJob, write_shard
 from warehouse.maps import map_column
 
 PRELOAD = ("wfdb", "pyarrow.parquet", "warehouse.load.wfdb_tables")
+PROCESSES_PAY_BYTES = 500_000_000
+"""Below, threads are sooner: processes take a second to start, and half of the work runs beside Python."""
 SHOWN = 20
 
 
@@ -125,7 +127,7 @@ def write_records(
     pieces: dict[str, list[pa.Table]] = {name: [] for name in SCHEMAS if detect or name != "detected_peak"}
     files: dict[str, tuple[str, int]] = {}
     unread: list[str] = []
-    with bar(len(jobs), "records", progress) as step, mapper(workers, len(shards), PRELOAD) as run:
+    with bar(len(jobs), "records", progress) as step, _pool(jobs, workers, len(shards)) as run:
         for job, shard in zip(shards, run(write_shard, shards), strict=True):
             for name, some in pieces.items():
                 some.append(shard.tables[name])
@@ -147,6 +149,14 @@ def write_records(
     report.sources.append(_sources(files, len(jobs)))
     _note_signals(tables["signal_fact"], report)
     return tables
+
+
+def _pool(jobs: Sequence[RecordJob], workers: int, shards: int):
+    folders = {job.header.parent for job in jobs}
+    size = sum(path.stat().st_size for folder in folders for path in folder.iterdir() if path.is_file())
+    if size < PROCESSES_PAY_BYTES:
+        return threads(workers, shards)
+    return mapper(workers, shards, PRELOAD)
 
 
 def release_of(report: LoadReport, records: Sequence[str]) -> dict:

@@ -29,7 +29,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from warehouse.errors import Problem
-from warehouse.load.columns import from_bools, from_known, from_numbers, from_rows, from_texts, repeated
+from warehouse.load.columns import from_bools, from_known, from_numbers, from_texts, repeated
 from warehouse.load.peaks import detect_peaks, detector_name
 from warehouse.load.wfdb_record import INVALID, Annotations, Lead, Record, RecordJob, read_record
 from warehouse.load.window_peaks import window_peaks
@@ -132,9 +132,10 @@ SIGNAL = pa.schema(
         ("baseline", pa.int32()),
         ("units", pa.string()),
         ("invalid_count", pa.int64()),
-        ("samples", pa.list_(pa.field("item", pa.int32()))),
+        pa.field("samples", pa.list_(pa.field("item", pa.int32(), nullable=False)), nullable=False),
     ]
 )
+SIGNAL_KEYS = pa.schema(list(SIGNAL)[:-1])
 SCHEMAS = {
     "record": RECORD,
     "comment": COMMENT,
@@ -149,6 +150,7 @@ _HOW = {
     "compression": "zstd",
     "compression_level": 1,
     "use_dictionary": False,
+    "write_statistics": ["record_id", "channel"],
     "column_encoding": {"samples.list.element": "DELTA_BINARY_PACKED"},
 }
 
@@ -318,14 +320,15 @@ def _peak_keys(record_id: str, lead: Lead, n: int, before: list[pa.Table]) -> li
 def _signal(record_id: str, lead: Lead) -> pa.Table:
     n = len(lead.samples)
     code = INVALID.get(lead.format)
-    keys = from_rows(
+    keys = _table(
         [
             (
                 *(record_id, lead.segment_no, lead.channel, lead.name, lead.first_sample, n, lead.hz),
-                *(repr(lead.gain), lead.baseline, lead.units, code),
+                *(lead.gain, lead.baseline, lead.units, code),
             )
         ],
-        pa.schema(list(SIGNAL)[:-1]),
+        SIGNAL_KEYS,
     )
-    samples = pa.ListArray.from_arrays(from_numbers(np.array([0, n], np.int32)), from_numbers(lead.samples))
+    ends = from_numbers(np.array([0, n], np.int32))
+    samples = pa.ListArray.from_arrays(ends, from_numbers(lead.samples), type=SIGNAL.field("samples").type)
     return pa.table([*keys.columns, samples], schema=SIGNAL)

@@ -12,12 +12,13 @@ of the public PTB files suggest; any other is interpolated linearly. Nothing is 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 HZ = 125
 WINDOW_S = 10
-FLOOR = 0.5
+FLOOR = 0.8
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,11 @@ def window_peaks(counts: np.ndarray, hz: float, invalid: int | None = None) -> W
     windows = signal[: len(signal) // width * width].reshape(-1, width)
     if not len(windows):
         return WindowPeaks(*(np.empty(0, np.int64) for _ in range(3)), np.empty(0))
-    filled = np.where(np.isnan(windows), np.inf, windows)
-    low, high = filled.min(axis=1), np.where(np.isnan(windows), -np.inf, windows).max(axis=1)
+    if np.isnan(windows).any():
+        low = np.where(np.isnan(windows), np.inf, windows).min(axis=1)
+        high = np.where(np.isnan(windows), -np.inf, windows).max(axis=1)
+    else:
+        low, high = windows.min(axis=1), windows.max(axis=1)
     known = high > low
     span = np.where(known, high - low, 1)
     with np.errstate(invalid="ignore"):
@@ -58,10 +62,29 @@ def window_peaks(counts: np.ndarray, hz: float, invalid: int | None = None) -> W
 
 
 def _at_125(counts: np.ndarray, hz: float, invalid: int | None) -> np.ndarray:
-    signal = counts.astype(np.float64)
-    if invalid is not None:
-        signal[counts == invalid] = np.nan
+    """The signal at 125 Hz, NaN where it rests on a missing sample."""
     if hz % HZ == 0:
-        return signal[:: int(hz // HZ)]
-    n = int(np.floor((len(counts) - 1) * HZ / hz)) + 1 if len(counts) else 0
-    return np.interp(np.arange(n) * (hz / HZ), np.arange(len(counts)), signal)
+        thinned = counts[:: int(hz // HZ)]
+        return _known(thinned, invalid)
+    before, after, share = _places(len(counts), hz)
+    left, right = _known(counts[before], invalid), _known(counts[after], invalid)
+    right -= left
+    right *= share
+    right += left
+    return right
+
+
+@lru_cache(maxsize=2)  # records of a release are of one length, or of few
+def _places(n: int, hz: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For each place at 125 Hz the samples around it, and how far it lies between them."""
+    places = np.arange(int(np.floor((n - 1) * HZ / hz)) + 1 if n else 0) * (hz / HZ)
+    before = places.astype(np.int64)
+    return before, np.minimum(before + 1, n - 1), places - before
+
+
+def _known(counts: np.ndarray, invalid: int | None) -> np.ndarray:
+    """As float64, NaN where ``invalid``, which is the least of its format."""
+    signal = counts.astype(np.float64)
+    if invalid is not None and len(counts) and counts.min() <= invalid:
+        signal[counts == invalid] = np.nan
+    return signal
