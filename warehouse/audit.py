@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import duckdb
 
@@ -11,7 +12,7 @@ from warehouse.database import Input, inputs
 from warehouse.digests import file_digest
 from warehouse.errors import HomeError
 from warehouse.home import Home
-from warehouse.images import SCHEMA
+from warehouse.images import SCHEMA, changed_files, images_folder
 from warehouse.manifest import read_manifest
 from warehouse.query import connect
 from warehouse.spec import Spec, find_spec, specs
@@ -53,8 +54,9 @@ class Finding:
 def audit(home: Home, task: str | None = None) -> list[Finding]:
     """Run every audit view, or those of a task: of its data set, and those that read it or what it is made of.
 
-    Two audits come from the house itself and hold for every stored view: its grain is unique, its file has the
-    digest of the manifest. An audit whose inputs are not built is listed with a note and no count.
+    The house itself adds audits that no view can hold: the grain of a stored view is unique, and built files, raw
+    files and rendered images are the ones that were written (each is read, images too: 32 GB for a whole LYDUS task).
+    An audit whose inputs are not built is listed with a note and no count.
     """
     home = home.pin()
     catalog = Catalog.read()
@@ -89,7 +91,9 @@ def audit(home: Home, task: str | None = None) -> list[Finding]:
         )
     if task is not None and find_spec(task).data.get("input", {}).get("never"):
         findings.append(_forbidden(find_spec(task), manifest, con))
-    return [*findings, _files(home, manifest, stored), _raw_files(home, catalog, stored)]
+    findings += [_files(home, manifest, stored), _raw_files(home, catalog, stored)]
+    folders = [images_folder(home, find_spec(task))] if task is not None else sorted(home.images.glob("*"))
+    return [*findings, _image_files(folders)] if any(folder.is_dir() for folder in folders) else findings
 
 
 def as_text(findings: list[Finding]) -> str:
@@ -173,6 +177,13 @@ def _raw_files(home: Home, catalog: Catalog, stored: list[View]) -> Finding:
     changed = [(name,) for name in read if not present[name].is_intact]
     what = "raw tables whose Parquet files are not the ones that load wrote"
     return Finding("raw files", what, ("table",), tuple(changed[:SHOWN]), len(changed))
+
+
+def _image_files(folders: list[Path]) -> Finding:
+    changed = [(f"{SCHEMA}.{folder.name}", *found) for folder in folders for found in changed_files(folder)]
+    what = "rendered images and their tables that are not the ones that render wrote: render again"
+    columns = ("table", "file", "problem")
+    return Finding("image files", what, columns, tuple(changed[:SHOWN]), len(changed))
 
 
 def _plain(value: object) -> object:

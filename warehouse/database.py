@@ -101,7 +101,8 @@ def define(
             try:
                 con.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM {parquet(source.files)}")
             except duckdb.Error as error:
-                raise unreadable(source.files[0].parent, error) from error
+                (file, *others) = source.files
+                raise unreadable(file.parent if others else file, error) from error
         else:
             _define_map(con, name)
     created: list[str] = []
@@ -144,7 +145,7 @@ def unreadable(file: Path, error: Exception) -> HomeError:
     """A Parquet file that is missing, damaged, or no Parquet file."""
     step = "run materialize: it builds the view anew"
     if file.name == TABLE:
-        step = "run render for its task again: images that are there are kept"
+        step = "run render for its task again: it draws the images anew"
     elif "raw" in file.parts:
         step = "load the data set again"
     return HomeError(

@@ -6,8 +6,8 @@
         manifest.json           settings, versions, what the images were drawn from, counts a part, what failed
         image.parquet           a row an image, by instance_id; SQL name image.lydus_ecg_image_v0
         render-params.jsonl     the drawn values, a line an image
-        geometry.parquet        with --geometry: where the leads lie on each image, as JSON
         ab/ab12cd34ef56.jpg     <first two characters>/<instance_id>.<suffix>
+        ab/ab12cd34ef56.json    with --geometry: where the leads lie on that image
         .journal.jsonl          while `render` works, or after it was killed: the images that no table has yet
 
 ``image.parquet`` and ``manifest.json`` are written last, whole or not at all, so what they say is there is there.
@@ -18,6 +18,7 @@
 ``format``            ``jpeg`` or ``png``
 ``width``, ``height`` pixels
 ``bytes``, ``sha256`` of the file
+``geometry_sha256``   of the JSON beside it; null without one
 ``wfdb_uv_per_count`` 1 or 10: the resolution that the values were rounded to; null where the spec has no rule
 the drawn values      ``seed``, ``grey``, ``noise``, ``temperature``, … (:mod:`pipelines.render.draws`)
 ====================  ====================================================================================
@@ -34,7 +35,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,10 +50,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 VERSION = 1
+HASHING = 2
+"""Threads that hash what is there; hashing releases the interpreter."""
 MANIFEST = "manifest.json"
 TABLE = "image.parquet"
 DRAWS = "render-params.jsonl"
-GEOMETRY = "geometry.parquet"
 JOURNAL = ".journal.jsonl"
 SCHEMA = "image"
 """``image.<task>_v<N>`` is the table in SQL."""
@@ -107,7 +110,7 @@ def read_images(home: Home, task: str, folder: Path | None = None) -> Images:
     if file_digest(path) != manifest["tables"][TABLE]["sha256"]:
         raise HomeError(
             f"{path}: missing, or not the table of {MANIFEST}; expected what `render` wrote",
-            f"run `render {spec.name}` again: images that are there are kept",
+            f"run `render {spec.name}` again: it draws the images anew",
         )
     return Images(folder, manifest, pl.read_parquet(path))
 
@@ -146,6 +149,47 @@ def rendered(home: Home) -> dict[str, tuple[Path, str]]:
                 manifest["tables"][TABLE]["sha256"],
             )
     return found
+
+
+def changed_files(folder: Path) -> list[tuple[str, str]]:
+    """What of a folder of images is not as its manifest and its table say: file, and what is wrong with it.
+
+    Every file is read and hashed. Empty where nothing was rendered. Where the table is not the manifest's, nothing
+    holds the images, and the table alone is named.
+    """
+    import polars as pl
+
+    try:
+        manifest = read_manifest(folder)
+    except HomeError:
+        return [(MANIFEST, "damaged")]
+    if manifest is None:
+        return []
+    tables = {name: (entry["bytes"], entry["sha256"]) for name, entry in manifest["tables"].items()}
+    found = _changed(folder, tables)
+    if TABLE in dict(found):
+        return found
+    images, rows = {}, pl.read_parquet(folder / TABLE)
+    for file, size, sha256, geometry in rows.select("file", "bytes", "sha256", "geometry_sha256").iter_rows():
+        images[file] = (size, sha256)
+        if geometry is not None:
+            images[str(Path(file).with_suffix(".json"))] = (None, geometry)
+    return found + _changed(folder, images)
+
+
+def _changed(folder: Path, files: Mapping[str, tuple[int | None, str]]) -> list[tuple[str, str]]:
+    """The files that are not of this size (None: any) and digest."""
+    with ThreadPoolExecutor(HASHING) as pool:
+        verdicts = pool.map(lambda item: _verdict(folder / item[0], *item[1]), files.items())
+        return [(file, verdict) for file, verdict in zip(files, verdicts, strict=True) if verdict]
+
+
+def _verdict(path: Path, size: int | None, sha256: str) -> str | None:
+    if not path.is_file():
+        return "missing"
+    if size is not None and (there := path.stat().st_size) != size:
+        return f"{there:,} bytes, not {size:,}"
+    return None if file_digest(path) == sha256 else "another digest"
 
 
 def images_digest(rows: Iterable[tuple[str, str]]) -> str:

@@ -18,14 +18,12 @@ from pipelines.render.shard import GEOMETRY_SUFFIX, file_of
 from warehouse.digests import file_digest
 from warehouse.errors import HomeError, UsageError
 from warehouse.home import sync, write_text, writing
-from warehouse.images import DRAWS, JOURNAL, MANIFEST, TABLE, images_digest, read_manifest
+from warehouse.images import DRAWS, HASHING, JOURNAL, MANIFEST, TABLE, images_digest, read_manifest
 
 if TYPE_CHECKING:
     import polars as pl
 
 RESERVE = ".reserve"
-HASHING = 2
-"""Threads that hash what is there; hashing releases the interpreter."""
 _FILE_COLUMNS = (
     "file",
     "format",

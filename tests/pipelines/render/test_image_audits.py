@@ -13,7 +13,8 @@ from sql_cases import create_table, table_columns
 from pipelines.render.draws import draw, seed_of
 from pipelines.render.stage import render_task
 from warehouse.audit import NOT_RENDERED, audit
-from warehouse.images import TABLE
+from warehouse.errors import HomeError
+from warehouse.images import DRAWS, MANIFEST, TABLE
 from warehouse.spec import find_spec
 from warehouse.views import Catalog
 
@@ -115,3 +116,53 @@ def test_a_column_that_images_must_not_have_is_found(tmp_path):
         pq.write_table(table.append_column(column, [["x"] * table.num_rows]), path)
         findings = {finding.name: finding for finding in audit(home, TASK)}
         assert findings["forbidden columns"].rows == ((f"image.{FOLDER}", column),)
+
+
+def test_images_that_are_not_the_ones_that_were_rendered_are_found(tmp_path):
+    home = small_home(tmp_path, records=5)
+    render_task(home, TASK, workers=1, geometry=True)
+    folder, name = home.images / FOLDER, f"image.{FOLDER}"
+    flipped, cut, gone, kept, drawn = sorted(path.relative_to(folder) for path in folder.glob("*/*.jpg"))
+    assert image_files(home) == []
+    data = bytearray((folder / flipped).read_bytes())
+    data[20_000] ^= 1
+    (folder / flipped).write_bytes(data)
+    (folder / cut).write_bytes(b"")
+    (folder / gone).unlink()
+    (folder / kept).with_suffix(".json").write_text("{}")
+    (folder / drawn).unlink()
+    (folder / drawn).mkdir()
+    found = {file: (table, problem) for table, file, problem in image_files(home)}
+    assert found.pop(str(cut))[1].startswith("0 bytes, not 1,")
+    assert set(found) == {str(flipped), str(gone), str(kept.with_suffix(".json")), str(drawn)}
+    assert found[str(flipped)] == (name, "another digest")
+    assert found[str(gone)] == found[str(drawn)] == (name, "missing")
+    assert found[str(kept.with_suffix(".json"))] == (name, "another digest")
+    assert image_files(home) == image_files(home, task=None)
+    (folder / drawn).rmdir()
+    render_task(home, TASK, workers=1, geometry=True)
+    assert image_files(home) == []
+
+
+def test_tables_of_images_that_are_damaged_are_found_and_told_how_to_mend(tmp_path):
+    home = small_home(tmp_path, records=1)
+    render_task(home, TASK, workers=1)
+    folder = home.images / FOLDER
+    for file, problem in ((DRAWS, "3 bytes, not "), (MANIFEST, "damaged")):
+        whole = (folder / file).read_bytes()
+        (folder / file).write_bytes(whole[:3])
+        ((_, *found),) = image_files(home)
+        assert found[0] == file
+        assert found[1].startswith(problem)
+        (folder / file).write_bytes(whole)
+    (folder / TABLE).write_bytes((folder / TABLE).read_bytes()[:-9])
+    with pytest.raises(HomeError, match=r"(?s)image.parquet: found .*next: run render for its task again"):
+        audit(home, TASK)
+    render_task(home, TASK, workers=1)
+    assert image_files(home) == []
+
+
+def image_files(home, task: str | None = TASK) -> list[tuple[str, ...]]:
+    (found,) = (finding for finding in audit(home, task) if finding.name == "image files")
+    assert found.count == len(found.rows)
+    return list(found.rows)
