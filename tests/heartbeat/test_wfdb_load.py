@@ -281,3 +281,17 @@ def test_one_worker_and_two_write_the_same_bytes(tmp_path, monkeypatch, pays):
         bytes_of.append([(path.name, path.read_bytes()) for path in files])
     assert len([name for name, _ in bytes_of[0] if name.startswith("signal-")]) == 2
     assert bytes_of[0] == bytes_of[1]
+
+
+def test_the_command_ends_with_one_when_a_record_is_broken(release, tmp_path):
+    from click.testing import CliRunner
+
+    import cli
+
+    _cut(release / "100.dat", -300)
+    data = ["--data", str(tmp_path / "data")]
+    done = CliRunner().invoke(cli.main, ["load", "mitbih", str(release), "--workers", "1", *data])
+    assert done.exit_code == 1
+    assert "problem: record 100, 100.dat: found 6,900 bytes; expected 7,200" in done.output
+    assert "1 cases were not loaded whole; the rest is loaded" in done.output
+    assert table(Home(tmp_path / "data"), "record").height == 2
