@@ -551,7 +551,7 @@ def cite(task, home, json) -> None:
 @click.option(
     "--task", metavar="TASK", default="vitaldb-arrhythmia-abnormal", show_default=True, help="Of which task."
 )
-@click.option("--cases", type=click.IntRange(6), help="How many cases or records; default 24 or 400.")
+@click.option("--cases", type=click.IntRange(6), help="How many cases or records; default 24, 400 or 19.")
 @click.option(
     "--seconds", type=click.IntRange(120), default=240, show_default=True, help="Annotated length of a case."
 )
@@ -559,7 +559,7 @@ def cite(task, home, json) -> None:
 def demo(task, cases, seconds, seed, home) -> None:
     """The whole street on a small synthetic release: load, label, count, predict, score, one HTML report.
 
-    TASK is vitaldb-arrhythmia-abnormal or lydus-ecg-image.
+    TASK is vitaldb-arrhythmia-abnormal, lydus-ecg-image or ecg-heartbeat-arrhythmia (which has no page yet).
     """
     from pipelines.demo import run_demo
 

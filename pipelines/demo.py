@@ -32,7 +32,8 @@ class Street:
     queries: tuple[tuple[str, str], ...] = ()
     images: int = 0
     """So many images of the test part are rendered."""
-    page: str = "report.html"
+    page: str | None = "report.html"
+    """The file of its page; None for a task that has none yet."""
     more: tuple[tuple[str, ...], ...] = ()
 
 
@@ -70,6 +71,29 @@ STREETS = {
                 ("prompt", "lydus-ecg-image"),
             ),
         ),
+        Street(
+            dataset="mitbih",
+            task="ecg-heartbeat-arrhythmia",
+            baselines=("prior",),
+            what="records",
+            page=None,
+            queries=(
+                (
+                    "The segments of the public CSVs, and what the paper's own steps would cut.",
+                    "SELECT * FROM mitbih.segment_count ORDER BY rule, class, reason",
+                ),
+                (
+                    "The paper's balanced test part cannot be had without a leak.",
+                    "SELECT * FROM mitbih.literal_balance",
+                ),
+            ),
+            more=(
+                ("materialize",),
+                ("counts", "ecg-heartbeat-interpatient@1"),
+                ("sql", "SELECT * FROM mitbih.rhythm_span LIMIT 10"),
+                ("audit", "ecg-heartbeat-interpatient@0"),
+            ),
+        ),
     )
 }
 
@@ -84,10 +108,10 @@ def run_demo(
     invoke: Callable[[list[str]], object],
     out: Path | None = None,
     echo: Callable[[str], None] = print,
-) -> Path:
-    """Walk the whole street of ``task`` on a made-up release; returns the page's file.
+) -> Path | None:
+    """Walk the whole street of ``task`` on a made-up release; returns the page's file, None for a task without one.
 
-    ``cases``: how many cases or records (24 and 400 where None), ``seconds``: how long a case is annotated.
+    ``cases``: how many cases or records (24, 400 and all 19 where None), ``seconds``: how long a case is annotated.
     ``invoke`` runs one of our commands from its words and returns its exit code (None counts as 0). The release
     lies in ``<home>/demo/<data set>``, the page beside it where ``out`` is None. The same
     arguments give the same numbers. Raises UsageError for a task without a demo and when the home already holds
@@ -137,7 +161,9 @@ def run_demo(
     for name, file in others:
         step(f"{name}, and its paired difference from it.", "score", task, file, "--against", first)
     step("All runs, best first.", "leaderboard", task)
-    page = write_report(home, task, out or release.parent / street.page)
+    page = None
+    if street.page is not None:
+        page = write_report(home, task, out or release.parent / street.page)
     echo(_next(street, page, program, data))
     return page
 
@@ -146,7 +172,7 @@ def _make(home: Home, street: Street, release: Path, *, cases: int | None, secon
     """Write the release anew: a case or image of an earlier one must not stay behind. Returns what it was made of."""
     from warehouse.images import images_folder
     from warehouse.spec import find_spec
-    from warehouse.synthetic import write_lydus_release, write_vitaldb_release
+    from warehouse.synthetic import write_lydus_release, write_mitbih_release, write_vitaldb_release
 
     with writing(home.path):
         shutil.rmtree(release, ignore_errors=True)
@@ -155,6 +181,9 @@ def _make(home: Home, street: Street, release: Path, *, cases: int | None, secon
         if street.dataset == "lydus":
             made = {"records": cases or 400, "seed": seed}
             write_lydus_release(release, records=made["records"], seed=seed)
+        elif street.dataset == "mitbih":
+            names = write_mitbih_release(release, records=cases, seconds=seconds, seed=seed)
+            made = {"records": len(names), "seconds": seconds, "seed": seed}
         else:
             made = {"cases": cases or 24, "seconds": seconds, "seed": seed}
             write_vitaldb_release(release, cases=made["cases"], seconds=seconds, seed=seed)
@@ -204,12 +233,17 @@ def _near(path: str | Path) -> str | Path:
     return path
 
 
-def _next(street: Street, page: Path, program: str, data: list[str]) -> str:
+def _next(street: Street, page: Path | None, program: str, data: list[str]) -> str:
     more = [*street.more, ("cite", street.task)]
     lines = "\n".join(f"  {program} {shlex.join([*args, *data])}" for args in more)
     examples = "its images" if street.images else "example segments on ECG paper"
+    shown = (
+        ""
+        if page is None
+        else f"\n# The page of all this, with {examples}: open it in a browser\n  {_near(page)}\n"
+    )
     return (
-        f"\n# The page of all this, with {examples}: open it in a browser\n  {_near(page)}\n"
+        f"{shown}"
         f"\n# Go on from here\n{lines}\n"
         "\nThe hearts are made up: the numbers show how the street works, nothing else."
     )

@@ -6,13 +6,14 @@
 -- status: draft
 -- source: mitbih.segment v0, by rule
 --
--- How many segments each rule accepts of each class, and what it refuses for which reason; '-' where there is none.
+-- How many segments each rule accepts of each class, and what it refuses for which reason ('-' where there is none), and
+-- of how many annotated beats they are.
 
 SELECT
     rule
     , coalesce(class, '-') AS class
     , coalesce(reason, '-') AS reason
     , count(*) AS segments
-    , count(DISTINCT record_id || '_' || row_no) AS beats
+    , count(DISTINCT CASE WHEN row_no > 0 THEN record_id || '_' || row_no END) AS beats
 FROM mitbih.segment_v0
 GROUP BY rule, coalesce(class, '-'), coalesce(reason, '-')

@@ -57,6 +57,18 @@ def test_the_street_in_its_order(tmp_path: Path, written: list[Path]) -> None:
     assert "--against" not in runner.lines[6]
 
 
+def test_a_street_without_a_page(tmp_path: Path, written: list[Path]) -> None:
+    runner = Runner()
+    home = Home(tmp_path / "home")
+    page = run_demo(home, task="ecg-heartbeat-arrhythmia", cases=6, invoke=runner, echo=runner.said.append)
+    assert (page, written) == (None, [])
+    verbs = ["load", "materialize", "counts", "audit", "sql", "sql", "baseline", "score", "leaderboard"]
+    assert [line[0] for line in runner.lines] == verbs
+    assert len(list((home.path / "demo" / "mitbih").glob("*.atr"))) == 6
+    assert "open it in a browser" not in runner.said[-1]
+    assert "The hearts are made up" in runner.said[-1]
+
+
 def test_the_street_of_another_task(tmp_path: Path, written: list[Path]) -> None:
     runner = Runner()
     page = run_demo(Home(tmp_path), task="lydus-ecg-image", cases=20, invoke=runner, echo=runner.said.append)
