@@ -15,8 +15,7 @@ sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 import pytest  # noqa: E402
 import tiny  # noqa: E402
 import torch  # noqa: E402
-from conftest import patched  # noqa: E402
-from settings_of import QUICK  # noqa: E402
+from toy_street import QUICK, patched  # noqa: E402
 
 from pipelines.train import checkpoint, folder, stage  # noqa: E402
 from pipelines.train.watch import Watch  # noqa: E402

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from settings_of import QUICK
 from toy_pages import pages, write_pages
+from toy_street import QUICK, patched
 
 torch = pytest.importorskip("torch", reason="needs the extra `train`")
 
@@ -137,7 +137,6 @@ def test_the_address_ends_in_a_digest():
 
 
 def test_the_real_network_end_to_end(tmp_path, monkeypatch, weights):
-    from conftest import patched
 
     street = patched(monkeypatch, Home(tmp_path / "data"))
     settings = replace(QUICK, epochs=1, batch=16, weights=str(weights))

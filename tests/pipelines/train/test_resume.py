@@ -10,9 +10,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import patched
-from settings_of import QUICK
 from small_disk import fill, tmpfs
+from toy_street import QUICK, patched
 
 from pipelines.train.folder import CHECKPOINT, MODEL, STARTED, VALIDATION, training_folder
 from pipelines.train.loop import cosine

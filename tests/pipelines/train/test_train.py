@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from settings_of import QUICK
 from toy_pages import CLASSES, write_pages
+from toy_street import QUICK
 
 from pipelines.evaluate import evaluate
 from pipelines.leaderboard import leaderboard, render_leaderboard
