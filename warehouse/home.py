@@ -137,32 +137,36 @@ def read_pinned(home: Home, read: Callable[[Home], T]) -> T:
 
 
 @contextmanager
-def writing(place: Path) -> Iterator[None]:
-    """Turn the operating system's and DuckDB's refusals to write at ``place`` into a HomeError."""
+def writing(place: Path, option: str = "--data DIR") -> Iterator[None]:
+    """Turn the operating system's and DuckDB's refusals to write at ``place`` into a HomeError.
+
+    ``option``: what on the command line says where, for the next step.
+    """
     try:
         yield
     except OSError as error:
-        raise _refusal(place, error.errno, str(error)) from error
+        raise _refusal(place, option, error.errno, str(error)) from error
     except Exception as error:
         duckdb = sys.modules.get("duckdb")  # not imported for a load, which does without
         if duckdb is None or not isinstance(error, duckdb.IOException):
             raise
         text = str(error)
         code = errno.ENOSPC if "No space left" in text else errno.EROFS if "Read-only" in text else None
-        raise _refusal(place, code, text.splitlines()[0]) from error
+        raise _refusal(place, option, code, text.splitlines()[0]) from error
 
 
-def _refusal(place: Path, code: int | None, text: str) -> HomeError:
+def _refusal(place: Path, option: str, code: int | None, text: str) -> HomeError:
     if code == errno.ENOSPC:
-        found, step = "no space left on the disk", "free some space or pass another --data DIR"
+        found, step = "no space left on the disk", f"free some space or pass another {option}"
     elif code in (errno.EROFS, errno.EACCES, errno.EPERM):
-        found, step = f"it cannot be written ({text})", "pass a writable --data DIR"
+        found, step = f"it cannot be written ({text})", f"pass a writable {option}"
     elif code in (errno.ENOTDIR, errno.EEXIST):
-        found, step = f"a file is in the way ({text})", "pass another --data DIR"
+        found, step = f"a file is in the way ({text})", f"pass another {option}"
     else:
         found, step = text, "check the disk and run the command again"
+    expected = "a writable data home" if "--data" in option else "a place that can be written"
     return HomeError(
-        f"{place}: found {found}; expected a writable data home. What was complete before is still there",
+        f"{place}: found {found}; expected {expected}. What was complete before is still there",
         step,
     )
 

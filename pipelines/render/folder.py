@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 RESERVE = ".reserve"
+WHERE = "--out or --data DIR"
+"""What says where the folder lies."""
 _FILE_COLUMNS = (
     "file",
     "format",
@@ -62,7 +64,7 @@ class ImageFolder:
         """Hold the folder's only writer's lock. Raises HomeError when another run has it or nothing can be written."""
         from filelock import FileLock, Timeout
 
-        with writing(self.path):
+        with writing(self.path, WHERE):
             self.path.mkdir(parents=True, exist_ok=True)
             lock = FileLock(self.path / ".lock", timeout=0)
             try:
@@ -84,7 +86,7 @@ class ImageFolder:
         """Look at what is there and begin the journal. Raises UsageError for images that were made otherwise."""
         self._refuse_to_mix()
         self.rows = self._known_rows()
-        with writing(self.path):
+        with writing(self.path, WHERE):
             for draft in (*self.path.glob("*/.*.part"), self.path / RESERVE):  # by a run that was killed
                 draft.unlink(missing_ok=True)
             journal = self.path / JOURNAL
@@ -98,7 +100,7 @@ class ImageFolder:
 
     def reserve(self, images: int) -> None:
         """Set space aside for the tables of so many more images: a full disk must not keep them from being told."""
-        with writing(self.path):
+        with writing(self.path, WHERE):
             (self.path / RESERVE).write_bytes(bytes(65_536 + 1_024 * (images + self.rows.height)))
 
     def valid(self, instance_ids: Iterable[str], geometry: bool) -> set[str]:
@@ -122,7 +124,7 @@ class ImageFolder:
 
         An image that failed now and was there before is no longer listed: it is not what the record gives.
         """
-        with writing(self.path):
+        with writing(self.path, WHERE):
             (self.path / RESERVE).unlink(missing_ok=True)
             self._journal.flush()
             table = self._known_rows()

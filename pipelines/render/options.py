@@ -9,6 +9,7 @@ from typing import Any
 from pipelines.render.draws import PUBLISHED_AUGMENT
 from pipelines.render.job import ImageSettings, settings_for
 from pipelines.render.settings import PUBLISHED
+from warehouse.errors import UsageError
 from warehouse.spec import Spec
 
 PAGE = {
@@ -27,9 +28,15 @@ IMAGE = ("plain", "format", "quality", "augmenter")
 def settings_from(options: Mapping[str, Any], spec: Spec | None = None) -> ImageSettings:
     """The settings of a task, or the published ones, with what the options say otherwise; None says nothing.
 
-    Raises UsageError for a value that no page has.
+    Raises UsageError for a value that no page has, and for an augmentation of a plain page.
     """
     said = {name: value for name, value in options.items() if value is not None and value is not False}
+    lost = [f"--{name}" for name in AUGMENT if said.get(name)] if said.get("plain") else []
+    if lost:
+        raise UsageError(
+            f"found --plain with {' and '.join(lost)}; expected one or the other: "
+            "a plain page is printed without augmentation"
+        )
     if "rhythm" in said:
         leads = [lead.strip() for lead in said["rhythm"].split(",")]
         said["rhythm"] = () if leads in ([""], ["none"]) else tuple(leads)

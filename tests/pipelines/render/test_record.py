@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import cv2
@@ -16,7 +17,7 @@ from rendering import EIGHT
 
 import cli
 from pipelines.render.draws import seed_of
-from pipelines.render.record import read_record
+from pipelines.render.wfdb_leads import read_record
 from warehouse.leads import LEADS
 
 
@@ -91,11 +92,12 @@ def test_gains_baselines_units_and_missing_samples_are_read_as_wfdb_says(tmp_pat
     lines = header.read_text().splitlines()
     lines[1] = lines[1].replace("1000.0(0)/mV", "500.0(-8)/mV")
     lines[2] = lines[2].replace("1000.0(0)/mV", "2.0(0)/uV")
+    lines[4] = re.sub(r"\d+ 0 aVR", "0 0 aVR", lines[4])  # no checksum: a sample changes below
     header.write_text("\n".join(lines) + "\n")
     data = np.fromfile(header.with_suffix(".dat"), "<i2").reshape(-1, 12)
     data[7, 3] = -32768
     data.tofile(header.with_suffix(".dat"))
-    leads, hz = read_record(header.with_suffix(""))
+    leads, hz = read_record(header)
     assert hz == 500
     np.testing.assert_allclose(leads["I"], (data[:, 0] + 8.0) / 500)
     np.testing.assert_allclose(leads["II"], data[:, 1] / 2000)
@@ -119,6 +121,82 @@ def test_bad_input(tmp_path):
     assert result.exit_code == 1
     assert "made.hea: not drawn" in result.stderr
     assert [path.name for path in tmp_path.glob("*.png")] == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ({0: "made 12 -500 5000"}, "made.hea, row 1: found 'made 12 -500 5000'; expected name, number of"),
+        ({0: "made 12 5e2 5000"}, "made.hea, row 1: found 'made 12 5e2 5000'; expected name, number of"),
+        ({0: "made 12 500,0 5000"}, "made.hea, row 1: found 'made 12 500,0 5000'"),
+        ({0: "made 15 500 5000"}, "made.hea, row 13: found 12 lines of signals; expected 15, as the first"),
+        ({0: "made 10 500 5000"}, "made.hea, row 13: found 12 lines of signals; expected 10, as the first"),
+        ({0: "made 12 500 50000"}, "made.dat: found 120,000 bytes; expected 1,200,000"),
+        (dict.fromkeys(range(13), ""), "made.hea: found an empty header"),
+    ],
+)
+def test_a_header_that_lies_is_refused_whatever_wfdb_makes_of_it(tmp_path, lines, said):
+    header = record_of(tmp_path, 10)
+    text = header.read_text().splitlines()
+    header.write_text("\n".join(lines.get(row, line) for row, line in enumerate(text)) + "\n")
+    result = run(header, tmp_path / "page.png", "--plain")
+    assert result.exit_code == 1, result.output
+    assert said in result.stderr
+    assert "Error" not in result.stderr
+    assert [path.name for path in tmp_path.glob("*.png")] == []
+
+
+@pytest.mark.parametrize("rate", ["500/360", "500/360(0)", "500.0", "500"])
+def test_the_forms_of_a_rate_that_the_format_has_are_read(tmp_path, rate):
+    header = record_of(tmp_path, 10)
+    header.write_text(
+        header.read_text().replace("made 12 500 5000", f"made 12 {rate} 5000 9:30:00 01/02/1999")
+    )
+    assert read_record(header)[1] == 500
+
+
+def test_samples_that_fail_their_checksum_or_are_not_there_are_no_page(tmp_path):
+    header = record_of(tmp_path, 10)
+    data = header.with_suffix(".dat")
+    damaged = bytearray(data.read_bytes())
+    damaged[24 * 700 + 2 * 3] ^= 4  # aVR at 1.4 s
+    data.write_bytes(damaged)
+    result = run(header, tmp_path / "page.png", "--plain")
+    assert result.exit_code == 1
+    assert "made.dat: found checksum" in result.stderr
+    assert "in lead aVR" in result.stderr
+    data.unlink()
+    assert "made.dat: found no such file" in run(header, tmp_path / "page.png").stderr
+    assert [path.name for path in tmp_path.glob("*.png")] == []
+
+
+def test_a_record_may_be_named_by_its_samples_and_what_has_no_page_says_which_record(tmp_path):
+    header = record_of(tmp_path, 10)
+    page = tmp_path / "page.png"
+    assert run(header.with_suffix(".dat"), page, "--plain").exit_code == 0
+    assert "found a folder; expected the header" in run(tmp_path, page).stderr
+    assert "short.hea: found 9 s" in run(record_of(tmp_path, 9, name="short"), page).stderr
+
+
+def test_what_stands_in_the_way_of_the_page_is_named(tmp_path):
+    header = record_of(tmp_path, 10)
+    page = tmp_path / "folder.png"
+    page.mkdir()
+    result = run(header, page, "--plain")
+    assert (result.exit_code, f"{page}: found a folder" in result.stderr) == (2, True), result.stderr
+    assert list(page.iterdir()) == []
+    assert {path.suffix for path in tmp_path.iterdir()} == {".hea", ".dat", ".png"}
+    result = run(header, header / "page.png")
+    assert "next: pass another OUT" in result.stderr
+    assert "--data" not in result.stderr
+
+
+@pytest.mark.parametrize("options", [("--rotate", 5), ("--wrinkles",)])
+def test_a_plain_page_is_not_augmented_behind_ones_back(tmp_path, options):
+    result = run(record_of(tmp_path, 10), tmp_path / "page.png", "--plain", *options)
+    assert result.exit_code == 2
+    assert f"found --plain with {options[0]}" in result.stderr
+    assert not (tmp_path / "page.png").exists()
 
 
 def test_page_settings_reach_the_page(tmp_path):
