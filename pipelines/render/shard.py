@@ -19,6 +19,8 @@ from warehouse.errors import HomeError
 SHARD_IMAGES = 8
 """Images between two words of a worker: a second's work, so that a stop is quick and a kill loses little."""
 GEOMETRY_SUFFIX = ".json"
+IN_THE_WAY = (errno.EISDIR, errno.EEXIST, errno.ENOTDIR)
+"""What hinders one file and no other: something of another kind has its name, or its sub-folder's."""
 
 
 @dataclass(frozen=True)
@@ -75,10 +77,11 @@ def render_shard(shard: Shard) -> list[dict[str, Any] | Failure]:
             (problem,) = error.problems
             results.append(Failure(instance_id, problem.found, problem.expected))
         except OSError as error:
-            results.append(
-                Failure(instance_id, disk_words(error), "a folder that can be written", is_disk=True)
-            )
-            break
+            in_the_way = error.errno in IN_THE_WAY
+            expected = "room for the image" if in_the_way else "a folder that can be written"
+            results.append(Failure(instance_id, disk_words(error), expected, is_disk=not in_the_way))
+            if not in_the_way:
+                break
     return results
 
 
@@ -86,6 +89,9 @@ def disk_words(error: OSError) -> str:
     """What a refusal to write means."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "no space left on the disk"
+    if error.errno in IN_THE_WAY:
+        what = "a folder" if error.errno == errno.EISDIR else "a file"
+        return f"{what} in the way of {error.filename2 or error.filename}"
     return f"a file that cannot be written ({error.strerror})"
 
 

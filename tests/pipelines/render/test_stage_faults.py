@@ -177,6 +177,29 @@ def test_a_folder_that_cannot_be_written(tmp_path):
             render_task(home, TASK, workers=1, out=disk / "images")
 
 
+def test_what_is_in_the_way_of_one_image_costs_only_that(tmp_path):
+    home = small_home(tmp_path, records=4)
+    out = tmp_path / "images"
+    whole = render_task(home, TASK, workers=1, out=out)
+    first, second, *_ = files = read_images(home, TASK, out).table["file"].to_list()
+    for file in files:
+        (out / file).unlink()
+    (out / first).mkdir()
+    (out / second).parent.rmdir()
+    (out / second).parent.write_text("a file")
+    report = render_task(home, TASK, workers=1, out=out)
+    assert (report.rendered, report.stopped) == (2, None)
+    assert {failure.found for failure in report.failures} == {
+        f"a folder in the way of {out / first}",
+        f"a file in the way of {(out / second).parent}",
+    }
+    (out / first).rmdir()
+    (out / second).parent.unlink()
+    report = render_task(home, TASK, workers=1, out=out)
+    assert (report.rendered, report.kept) == (2, 2)
+    assert report.manifest["digest"] == whole.manifest["digest"]
+
+
 def test_two_runs_in_one_folder(tmp_path):
     home = small_home(tmp_path, records=2)
     out = tmp_path / "images"
