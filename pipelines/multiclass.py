@@ -24,7 +24,6 @@ from pipelines.kind import (
     bootstrap_plan,
     difference_table,
     metric_table,
-    score_line,
 )
 from pipelines.metrics import NO_ROWS, Point, check_names
 from pipelines.tables import Table, delimiter_hint, texts
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
 
 LABEL = "label"
 """The column that names the class."""
+WIDE = 24
+"""Characters of a figure with its interval."""
 
 
 class Multiclass(Kind):
@@ -159,7 +160,6 @@ class Multiclass(Kind):
         )
 
     def tables(self, score: Mapping[str, Any]) -> Iterator[str]:
-        n = score["bootstrap"]["n"]
         others = [name for name in CLASS_LISTS if name != score["class_list"]]
         means = [name for name in score["metrics"] if name.startswith("macro_")]
         if any(
@@ -170,11 +170,10 @@ class Multiclass(Kind):
             for other in others:
                 values = ", ".join(f"{name} {score['class_lists'][other][name]:.4f}" for name in means)
                 yield f"  over {_WORDS[other]}: {values}"
-        yield from ("", "  by class: instances / predicted / groups")
+        yield from ("", f"  {'class':<8}{'instances':>10}{'predicted':>10}{'groups':>8}" + _heads())
         for row in score["by_class"]:
-            label = f"{row['name']}, {row['instances']:,} / {row['predicted']:,} / {row['groups']:,}"
-            for name in BY_CLASS:
-                yield score_line(f"{label}  {name}" if name == BY_CLASS[0] else f"    {name}", row[name], n)
+            counts = f"{row['instances']:>10,}{row['predicted']:>10,}{row['groups']:>8,}"
+            yield f"  {row['name']:<8}{counts}" + "".join(_figure(row[name]) for name in BY_CLASS)
         classes = score["classes"]
         width = max(len(f"{count:,}") for row in score["confusion"] for count in row) + 2
         width = max(width, *(len(name) + 2 for name in classes))
@@ -200,6 +199,18 @@ _WORDS = {
     "gold": "the classes that some instance has",
     "union": "the classes that some instance has or is given",
 }
+
+
+def _heads() -> str:
+    return "".join(f"{name:>{WIDE}}" for name in BY_CLASS)
+
+
+def _figure(metric: Mapping[str, Any]) -> str:
+    """A figure with its interval."""
+    if metric["value"] is None:
+        return f"{'–':>{WIDE}}"
+    limits = "" if metric["lo"] is None else f" ({metric['lo']:.1f} … {metric['hi']:.1f})"
+    return f"{metric['value']:.2f}{limits}".rjust(WIDE)
 
 
 def _named(cells: pl.Series, keys: pl.Series, classes: Sequence[str], faults: Faults) -> np.ndarray:
