@@ -112,7 +112,7 @@ def read_images(home: Home, task: str, folder: Path | None = None) -> Images:
             f"{path}: missing, or not the table of {MANIFEST}; expected what `render` wrote",
             f"run `render {spec.name}` again: it draws the images anew",
         )
-    return Images(folder, manifest, pl.read_parquet(path))
+    return Images(folder, manifest, pl.read_parquet(path, glob=False))
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
@@ -169,7 +169,7 @@ def changed_files(folder: Path) -> list[tuple[str, str]]:
     found = _changed(folder, tables)
     if TABLE in dict(found):
         return found
-    images, rows = {}, pl.read_parquet(folder / TABLE)
+    images, rows = {}, pl.read_parquet(folder / TABLE, glob=False)
     for file, size, sha256, geometry in rows.select("file", "bytes", "sha256", "geometry_sha256").iter_rows():
         images[file] = (size, sha256)
         if geometry is not None:

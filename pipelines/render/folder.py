@@ -190,7 +190,7 @@ class ImageFolder:
             self.manifest is not None
             and file_digest(self.path / TABLE) == self.manifest["tables"][TABLE]["sha256"]
         ):
-            found = pl.read_parquet(self.path / TABLE)
+            found = pl.read_parquet(self.path / TABLE, glob=False)
         _, lines = self._journal_parts()
         since = pl.read_ndjson(lines, schema=schema()) if lines else found.clear()
         return pl.concat([found, since]).unique("instance_id", keep="last").sort("instance_id")

@@ -42,6 +42,13 @@ def pages(leads: Mapping[str, np.ndarray], hz: float) -> Iterator[tuple[int, dic
     ``leads``: name → (n,) mV, NaN = missing. What is left after the last whole ten seconds gets no page, as with the
     generator. Raises NoPage before the first page when there is none, and at the page whose values cannot be drawn.
     """
+    for begin, piece in pieces(leads, hz):
+        _check_values(piece)
+        yield begin, piece
+
+
+def pieces(leads: Mapping[str, np.ndarray], hz: float) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
+    """The same, whatever their values: a page without any is for the printer to refuse, and costs no other."""
     twelve = _twelve(leads, hz)
     length = len(twelve["I"])
     begins = range(0, math.floor(length / hz + 1e-9) - PAGE_SECONDS + 1, PAGE_SECONDS)
@@ -49,9 +56,7 @@ def pages(leads: Mapping[str, np.ndarray], hz: float) -> Iterator[tuple[int, dic
         raise NoPage("short", f"{length / hz:g} s", f"at least {PAGE_SECONDS} s")
     for begin in begins:
         first = first_sample(begin, hz)
-        piece = {lead: values[first : first + samples_on_page(hz)] for lead, values in twelve.items()}
-        _check_values(piece)
-        yield begin, piece
+        yield begin, {lead: values[first : first + samples_on_page(hz)] for lead, values in twelve.items()}
 
 
 def one_page(leads: Mapping[str, np.ndarray], hz: float) -> dict[str, np.ndarray]:

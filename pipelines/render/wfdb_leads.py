@@ -18,8 +18,9 @@ from warehouse.load import wfdb_record
 MICROVOLTS = {"mv": 1000.0, "uv": 1.0, "µv": 1.0, "v": 1e6}
 _NUMBER = r"\d+\.?\d*"  # wfdb reads 5e2 as 5
 _FIRST_LINE = re.compile(
-    rf"(?P<name>[^\s/]+)(?P<segments>/\d+)?\s+(?P<signals>\d+)"
-    rf"(?:\s+(?P<hz>{_NUMBER})(?:/{_NUMBER}(?:\([-+]?{_NUMBER}\))?)?(?:\s+(?P<samples>\d+)(?:\s+\S+){{0,2}})?)?"
+    rf"(?P<name>[-\w]+)(?P<segments>/\d+)?\s+(?P<signals>\d+)"
+    rf"(?:\s+(?P<hz>{_NUMBER})(?:/{_NUMBER}(?:\([-+]?{_NUMBER}\))?)?(?:\s+(?P<samples>\d+)(?:\s+\S+){{0,2}})?)?",
+    re.ASCII,  # wfdb drops other letters
 )
 """Name, signals, Hz, samples, time and date; what stands after the signals may be missing (WFDB's header(5))."""
 
@@ -77,7 +78,9 @@ def _check_first_line(header: Path) -> None:
     row, text = lines[0]
     first = _FIRST_LINE.fullmatch(text)
     if first is None:
-        raise _refused(header, repr(text), "name, number of signals, Hz, samples", row)
+        raise _refused(
+            header, repr(text), "name (of A–Z, a–z, 0–9, _ and -), number of signals, Hz, samples", row
+        )
     if first["segments"] is None and len(lines) - 1 != int(first["signals"]):
         found = f"{len(lines) - 1} lines of signals"
         raise _refused(header, found, f"{first['signals']}, as the first line says", lines[-1][0])

@@ -126,8 +126,9 @@ def test_bad_input(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ({0: "made 12 -500 5000"}, "made.hea, row 1: found 'made 12 -500 5000'; expected name, number of"),
-        ({0: "made 12 5e2 5000"}, "made.hea, row 1: found 'made 12 5e2 5000'; expected name, number of"),
+        ({0: "made 12 -500 5000"}, "made.hea, row 1: found 'made 12 -500 5000'; expected name (of A"),
+        ({0: "made 12 5e2 5000"}, "made.hea, row 1: found 'made 12 5e2 5000'; expected name (of A"),
+        ({0: "gemächt 12 500 5000"}, "made.hea, row 1: found 'gemächt 12 500 5000'; expected name (of A"),
         ({0: "made 12 500,0 5000"}, "made.hea, row 1: found 'made 12 500,0 5000'"),
         ({0: "made 15 500 5000"}, "made.hea, row 13: found 12 lines of signals; expected 15, as the first"),
         ({0: "made 10 500 5000"}, "made.hea, row 13: found 12 lines of signals; expected 10, as the first"),
@@ -168,6 +169,18 @@ def test_samples_that_fail_their_checksum_or_are_not_there_are_no_page(tmp_path)
     data.unlink()
     assert "made.dat: found no such file" in run(header, tmp_path / "page.png").stderr
     assert [path.name for path in tmp_path.glob("*.png")] == []
+
+
+def test_ten_seconds_without_a_value_cost_only_their_own_page(tmp_path):
+    header = record_of(tmp_path, 35)
+    samples = np.fromfile(header.with_suffix(".dat"), "<i2").reshape(-1, 12).T.copy()
+    samples[:, 5000:10_000] = -32768
+    header = lydus_files.write_wfdb(tmp_path, "made", samples, LEADS)
+    result = run(header, tmp_path / "page.png", "--plain")
+    assert result.exit_code == 1
+    assert "made.hea: 1 of 3 pages were not drawn; the rest is there" in result.stderr
+    assert "made.hea, 10 to 20 s: found no value in any lead" in result.stderr
+    assert sorted(path.name for path in tmp_path.glob("*.png")) == ["page-1.png", "page-3.png"]
 
 
 def test_a_record_may_be_named_by_its_samples_and_what_has_no_page_says_which_record(tmp_path):

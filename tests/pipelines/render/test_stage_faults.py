@@ -177,6 +177,14 @@ def test_a_folder_that_cannot_be_written(tmp_path):
             render_task(home, TASK, workers=1, out=disk / "images")
 
 
+def test_a_folder_whose_name_looks_like_a_pattern(tmp_path):
+    home = small_home(tmp_path, records=2)
+    out = tmp_path / "images [2026] *"
+    assert render_task(home, TASK, workers=1, out=out).rendered == 2
+    assert render_task(home, TASK, workers=1, out=out).kept == 2
+    assert read_images(home, TASK, out).table.height == 2
+
+
 def test_what_is_in_the_way_of_one_image_costs_only_that(tmp_path):
     home = small_home(tmp_path, records=4)
     out = tmp_path / "images"
