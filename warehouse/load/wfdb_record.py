@@ -8,14 +8,13 @@ itself: a file that is not there its leads, an annotation file the annotations.
 from __future__ import annotations
 
 import hashlib
-import warnings
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from warehouse.errors import Problem
+from warehouse.load.wfdb_annotations import END_MARK, Annotations, read_annotations, said, the_wfdb
 
 BITS = {"8": 8, "16": 16, "24": 24, "32": 32, "61": 16, "80": 8, "160": 16, "212": 12}
 """Format → bits a sample, where every sample takes the same."""
@@ -63,20 +62,6 @@ class Lead:
     problem: str | None = None
 
 
-@dataclass(frozen=True)
-class Annotations:
-    """The rows of one annotation file, in its order; texts and numbers (n,)."""
-
-    annotator: str
-    file: str
-    sample: np.ndarray
-    symbol: list[str]
-    subtype: np.ndarray
-    chan: np.ndarray
-    num: np.ndarray
-    aux: list[str]
-
-
 @dataclass
 class Record:
     """A record as read. ``files``: name, sha256 and size of all that was there; ``comments``: line number and text."""
@@ -107,15 +92,6 @@ def read_record(job: RecordJob) -> Record:
     return record
 
 
-@cache
-def _wfdb():
-    """The wfdb package, without what it says about itself on pandas 3."""
-    warnings.filterwarnings("ignore", module=r"wfdb(\.|$)")
-    import wfdb
-
-    return wfdb
-
-
 def header_lines(header: Path) -> list[tuple[int, str]]:
     """Line number and text of every line that is not empty: UTF-8, else Latin-1. Raises OSError."""
     data = header.read_bytes()
@@ -135,7 +111,7 @@ def segments_of(header: Path) -> list[str]:
 
 
 def _read_signals(record: Record) -> None:
-    wfdb = _wfdb()
+    wfdb = the_wfdb()
     header = record.job.header
     try:
         lines = header_lines(header)
@@ -159,7 +135,7 @@ def _read_signals(record: Record) -> None:
                     _read_segment(record, segment, number, start)
                 start += length
     except Exception as error:  # wfdb raises whatever its parser meets
-        _refuse(record, header.name, _said(error), "a WFDB header")
+        _refuse(record, header.name, said(error), "a WFDB header")
         return
     record.is_read = True
     record.hz, record.n_signals, record.n_samples = head.fs, head.n_sig, head.sig_len
@@ -169,7 +145,7 @@ def _read_signals(record: Record) -> None:
 
 def _read_segment(record: Record, header: Path, segment_no: int, start: int):
     """One header with its files. Returns what wfdb read of it; a problem and None when that was nothing."""
-    wfdb = _wfdb()
+    wfdb = the_wfdb()
     base = str(header.with_suffix(""))
     how = {"physical": False, "return_res": 32, "smooth_frames": False}
     try:
@@ -182,10 +158,10 @@ def _read_segment(record: Record, header: Path, segment_no: int, start: int):
     except Exception as error:
         try:
             read = wfdb.rdheader(base)
-        except Exception as said:
-            _refuse(record, header.name, _said(said), "a WFDB header")
+        except Exception as second:
+            _refuse(record, header.name, said(second), "a WFDB header")
             return None
-        broken = _broken_files(header, read) or dict.fromkeys(read.file_name, (_said(error), "whole signals"))
+        broken = _broken_files(header, read) or dict.fromkeys(read.file_name, (said(error), "whole signals"))
         channels = [place for place, name in enumerate(read.file_name) if name not in broken]
         for name, (found, expected) in broken.items():
             lost = [_name(read, place) for place in range(read.n_sig) if read.file_name[place] == name]
@@ -194,9 +170,9 @@ def _read_segment(record: Record, header: Path, segment_no: int, start: int):
         if channels:
             try:
                 partly = wfdb.rdrecord(base, channels=channels, ignore_skew=True, **how)
-            except Exception as said:
-                _refuse(record, header.name, _said(said), "signals that the wfdb package reads")
-                channels, broken = [], {**broken, **dict.fromkeys(read.file_name, (_said(said), ""))}
+            except Exception as second:
+                _refuse(record, header.name, said(second), "signals that the wfdb package reads")
+                channels, broken = [], {**broken, **dict.fromkeys(read.file_name, (said(second), ""))}
         read.e_d_signal = partly.e_d_signal if partly is not None else []
     for name in dict.fromkeys(read.file_name or ()):
         if header.with_name(name).is_file():
@@ -277,47 +253,23 @@ def _broken_files(header: Path, read) -> dict[str, tuple[str, str]]:
 
 
 def _read_annotations(record: Record, annotator: str) -> None:
-    wfdb = _wfdb()
-    base = record.job.header.with_suffix("")
-    path = base.with_suffix(f".{annotator}")
-    if not path.is_file():
-        _refuse(record, path.name, "no such file", "the record's annotations")
-        return
+    header = record.job.header
+    path = header.with_name(f"{header.stem}.{annotator}")
     try:
         data = path.read_bytes()
-        _note_file(record, path, data)
-        read = wfdb.rdann(str(base), annotator, return_label_elements=["label_store"])
-        symbols = _symbols(read, base, annotator)
-    except Exception as error:
-        _refuse(record, path.name, _said(error), "a WFDB annotation file")
+    except OSError:
+        _refuse(record, path.name, "no such file", "the record's annotations")
         return
-    if data[-2:] != b"\0\0":
-        _refuse(
-            record, path.name, f"no end mark after {len(symbols):,} annotations", "two zero bytes at the end"
-        )
-    record.annotations.append(
-        Annotations(
-            annotator,
-            path.name,
-            read.sample,
-            symbols,
-            *(np.asarray(values, np.int32) for values in (read.subtype, read.chan, read.num)),
-            [(note or "").rstrip("\0") for note in read.aux_note],
-        )
-    )
-
-
-def _symbols(read, base: Path, annotator: str) -> list[str]:
-    """The symbol of every annotation; a code without one becomes ``[code]``."""
-    wfdb = _wfdb()
-    known = {label.label_store: label.symbol for label in wfdb.io.annotation.ann_labels}
-    if read.custom_labels is not None:
-        custom = wfdb.rdann(str(base), annotator, return_label_elements=["label_store", "symbol"])
-        known |= dict(zip(custom.label_store.tolist(), custom.symbol, strict=True))
-    texts = {code: known.get(code) for code in set(read.label_store.tolist())}
-    return [
-        texts[code] if isinstance(texts[code], str) else f"[{code}]" for code in read.label_store.tolist()
-    ]
+    _note_file(record, path, data)
+    try:
+        found = read_annotations(path)
+    except Exception as error:  # wfdb raises whatever its parser meets
+        _refuse(record, path.name, said(error), "a WFDB annotation file")
+        return
+    if data[-2:] != END_MARK:
+        n = len(found.symbol)
+        _refuse(record, path.name, f"no end mark after {n:,} annotations", "two zero bytes at the end")
+    record.annotations.append(found)
 
 
 def _note_file(record: Record, path: Path, data: bytes | None = None) -> None:
@@ -328,8 +280,3 @@ def _note_file(record: Record, path: Path, data: bytes | None = None) -> None:
 
 def _refuse(record: Record, where: str, found: str, expected: str) -> None:
     record.problems.append(Problem(f"record {record.job.record_id}, {where}", found, expected))
-
-
-def _said(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

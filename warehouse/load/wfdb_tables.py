@@ -30,10 +30,15 @@ import pyarrow.parquet as pq
 
 from warehouse.errors import Problem
 from warehouse.load.columns import from_bools, from_known, from_numbers, from_texts, repeated
-from warehouse.load.peaks import detect_peaks, detector_name
-from warehouse.load.wfdb_record import INVALID, Annotations, Lead, Record, RecordJob, read_record
-from warehouse.load.window_peaks import window_peaks
-from warehouse.maps import map_column
+from warehouse.load.wfdb_annotations import Annotations
+from warehouse.load.wfdb_peaks import (
+    DETECTED_PEAK,
+    WINDOW_PEAK,
+    detected_peak_rows,
+    peak_leads,
+    window_peak_rows,
+)
+from warehouse.load.wfdb_record import INVALID, Lead, Record, RecordJob, read_record
 
 RECORDS_PER_SHARD = 8
 """A shard of ``signal`` is written by one process, whoever does the others: bytes do not depend on their number."""
@@ -95,28 +100,6 @@ SIGNAL_FACT = pa.schema(
         ("invalid_samples", pa.int64()),
         ("source_file", pa.string()),
         ("row_no", pa.int32()),
-    ]
-)
-WINDOW_PEAK = pa.schema(
-    [
-        ("record_id", WORD),
-        ("peak_no", pa.int32()),
-        ("segment_no", pa.int32()),
-        ("channel", pa.int32()),
-        ("window_no", pa.int32()),
-        ("place", pa.int64()),
-        ("sample", pa.int64()),
-        ("height", pa.float64()),
-    ]
-)
-DETECTED_PEAK = pa.schema(
-    [
-        ("record_id", WORD),
-        ("peak_no", pa.int32()),
-        ("segment_no", pa.int32()),
-        ("channel", pa.int32()),
-        ("sample", pa.int64()),
-        ("detector", WORD),
     ]
 )
 SIGNAL = pa.schema(
@@ -190,10 +173,10 @@ def write_shard(job: ShardJob) -> Shard:
             rows["record"].append(_record_row(record))
             source = each.header.name
             rows["comment"] += [(each.record_id, text, source, number) for number, text in record.comments]
-            peak_leads = _peak_leads(record.leads)
-            rows["window_peak"].append(_window_peaks(each.record_id, peak_leads))
+            leads = peak_leads(record.leads)
+            rows["window_peak"].append(window_peak_rows(each.record_id, leads))
             if job.detect:
-                rows["detected_peak"].append(_detected_peaks(each.record_id, peak_leads))
+                rows["detected_peak"].append(detected_peak_rows(each.record_id, leads))
             rows["annotation"] += [_annotations(each.record_id, found) for found in record.annotations]
             for lead in record.leads:
                 rows["signal_fact"].append(_fact_row(each.record_id, lead))
@@ -267,54 +250,6 @@ def _annotations(record_id: str, found: Annotations) -> pa.Table:
         ],
         schema=ANNOTATION,
     )
-
-
-def _peak_leads(leads: Sequence[Lead]) -> list[Lead]:
-    """The pieces of a record's first lead II, else of its first lead, that have samples."""
-    spellings = set(map_column("heartbeat_lead", "spelling"))
-    channels = [lead.channel for lead in leads if lead.name in spellings] or [lead.channel for lead in leads]
-    return [lead for lead in leads if lead.channel == min(channels) and lead.samples is not None]
-
-
-def _window_peaks(record_id: str, leads: Sequence[Lead]) -> pa.Table:
-    """``place`` counts within the segment, ``peak_no`` over all of them."""
-    pieces = [WINDOW_PEAK.empty_table()]
-    for lead in leads:
-        found = window_peaks(lead.samples, lead.hz, INVALID.get(lead.format))
-        columns = [
-            *_peak_keys(record_id, lead, len(found.place), pieces),
-            from_numbers(found.window_no.astype(np.int32)),
-            from_numbers(found.place.astype(np.int64)),
-            from_numbers(lead.first_sample + found.sample),
-            from_numbers(found.height),
-        ]
-        pieces.append(pa.table(columns, schema=WINDOW_PEAK))
-    return pa.concat_tables(pieces)
-
-
-def _detected_peaks(record_id: str, leads: Sequence[Lead]) -> pa.Table:
-    pieces = [DETECTED_PEAK.empty_table()]
-    for lead in leads:
-        values = (lead.samples - lead.baseline) / lead.gain
-        values[lead.samples == INVALID.get(lead.format)] = np.nan
-        found = detect_peaks(values, lead.hz)
-        columns = [
-            *_peak_keys(record_id, lead, len(found), pieces),
-            from_numbers(lead.first_sample + found),
-            repeated(detector_name(), len(found)),
-        ]
-        pieces.append(pa.table(columns, schema=DETECTED_PEAK))
-    return pa.concat_tables(pieces)
-
-
-def _peak_keys(record_id: str, lead: Lead, n: int, before: list[pa.Table]) -> list[pa.Array]:
-    start = 1 + sum(piece.num_rows for piece in before)
-    return [
-        repeated(record_id, n),
-        from_numbers(np.arange(start, start + n, dtype=np.int32)),
-        from_numbers(np.full(n, lead.segment_no, np.int32)),
-        from_numbers(np.full(n, lead.channel, np.int32)),
-    ]
 
 
 def _signal(record_id: str, lead: Lead) -> pa.Table:
