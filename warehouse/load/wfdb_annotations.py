@@ -37,7 +37,7 @@ def the_wfdb():
 
 
 def read_annotations(path: Path) -> Annotations:
-    """Every annotation of ``<record>.<annotator>``, in file order. Raises whatever wfdb meets in what is no such file."""
+    """Every annotation of ``<record>.<annotator>``, in file order. Raises whatever wfdb meets."""
     base, annotator = str(path.with_name(path.stem)), path.suffix.removeprefix(".")
     read = the_wfdb().rdann(base, annotator, return_label_elements=["label_store"])
     return Annotations(
