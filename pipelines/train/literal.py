@@ -42,8 +42,8 @@ def literal_rows(parts: np.ndarray, labels: np.ndarray, per_class: int) -> np.nd
 
 
 def literal_reading(home: Home, run: str, threads: int | None = None) -> dict[str, Any]:
-    """Accuracy and macro means in percent of a model on the literal test, on what of it was held out, and how many of
-    its beats the model saw. UsageError for a task whose spec states no ``protocol.literal_per_class``."""
+    """Accuracy and macro recall (of the classes that are there) in percent of a model on the literal test, on what of
+    it was held out and on the rest, and how many of its beats the model saw. UsageError for a task whose spec states no ``protocol.literal_per_class``."""
     from warehouse.task import read_task
 
     record = folder.read_training(home, run)
@@ -67,8 +67,10 @@ def literal_reading(home: Home, run: str, threads: int | None = None) -> dict[st
     figures = {
         name: {
             metric: value
-            for metric, value in of_confusion(confusion_matrix(labels[rows][some], named[some], k)).items()
-            if isinstance(value, float)
+            for metric, value in of_confusion(
+                confusion_matrix(labels[rows][some], named[some], k), "gold"
+            ).items()
+            if metric in ("accuracy", "macro_recall")
         }
         for name, some in (("all", np.ones(len(rows), bool)), ("held out", held), ("seen", ~held))
         if some.any()
