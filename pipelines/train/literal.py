@@ -42,8 +42,11 @@ def literal_rows(parts: np.ndarray, labels: np.ndarray, per_class: int) -> np.nd
 
 
 def literal_reading(home: Home, run: str, threads: int | None = None) -> dict[str, Any]:
-    """Accuracy and macro recall (of the classes that are there) in percent of a model on the literal test, on what of
-    it was held out and on the rest, and how many of its beats the model saw. UsageError for a task whose spec states no ``protocol.literal_per_class``."""
+    """How a model does on the literal test, on what of it was held out and on the rest, and how many beats it saw.
+
+    Accuracy, and macro recall over the classes that are there, in percent. UsageError for a task whose spec states no
+    ``protocol.literal_per_class``.
+    """
     from warehouse.task import read_task
 
     record = folder.read_training(home, run)
