@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.kind import bootstrap_plan
 from warehouse.errors import RegistryError, UsageError
 from warehouse.project import registry_path
 from warehouse.spec import Spec, find_spec, lint, read_spec, spec_digest, specs
@@ -203,3 +204,10 @@ def test_a_task_that_is_not_there_lists_those_that_are():
     with pytest.raises(UsageError, match=OURS):
         find_spec("vitaldb-arrhythmia-abnormal@9")
     assert find_spec("vitaldb-arrhythmia-abnormal").name == OURS
+
+
+@pytest.mark.parametrize("spec", specs(), ids=lambda spec: spec.name)
+def test_every_task_can_be_scored_with_intervals(spec):
+    plan = bootstrap_plan(spec.data)
+    assert plan["n"] > 0
+    assert isinstance(plan["seed"], int)
