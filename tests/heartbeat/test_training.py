@@ -203,3 +203,27 @@ def test_the_literal_balanced_test(home):
     assert f"{sum(seen.values()):,} of them were trained on" in render_literal(reading)
     with pytest.raises(UsageError, match="literal_per_class"):
         literal_reading(home, "first")
+
+
+def test_every_task_has_a_model():
+    """The command offers every model that there is, and takes the one that a task's instances ask for."""
+    from cli import train
+    from models import INPUTS
+    from pipelines.train.settings import model_for
+    from warehouse.spec import specs
+
+    (offered,) = (option.type.choices for option in train.params if option.name == "model")
+    assert set(offered) == set(INPUTS)
+    reads = {spec.slug: INPUTS[model_for(spec.data)] for spec in specs()}
+    assert reads["lydus-ecg-image"] == reads["cinc2024-ptbxl-image"] == "images"
+    assert reads["vitaldb-arrhythmia-abnormal"] == "windows"
+    assert {kind for slug, kind in reads.items() if slug.startswith("ecg-heartbeat")} == {"segments"}
+
+
+def test_a_model_that_cannot_read_the_task(home):
+    from pipelines.train.stage import train
+
+    with pytest.raises(
+        UsageError, match=r"found no column start_s, duration_s; expected a task whose instances are"
+    ):
+        train(home, TASK, Settings.of("rhythmnet").with_known(epochs=1), threads=1)
