@@ -17,7 +17,7 @@ from warehouse.home import writing
 from warehouse.load.bar import bar
 from warehouse.load.download import DownloadReport, Wanted, download_files
 from warehouse.load.report import LoadReport
-from warehouse.load.wfdb_record import header_lines
+from warehouse.load.wfdb_header import header_lines
 
 LIST, SUMS = "RECORDS", "SHA256SUMS.txt"
 NOT_THERE = "HTTP 404"

@@ -1,8 +1,9 @@
 """One WFDB record, whole: header, comments, every lead as the counts that were stored, annotations.
 
-All formats and multi-segment records are read by the wfdb package. What is added here: sizes and checksums are
-held against the header, comments keep their letters (wfdb drops what is not ASCII), and what is broken costs only
-itself: a file that is not there its leads, an annotation file the annotations.
+All formats and multi-segment records are read by the wfdb package. What is added here: the header's own words are
+held against the format (:mod:`warehouse.load.wfdb_header`), sizes and checksums against the header, segments against
+their record; comments keep their letters (wfdb drops what is not ASCII), and what is broken costs only itself: a file
+that is not there its leads, an annotation file the annotations.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from warehouse.errors import Problem
 from warehouse.load.wfdb_annotations import END_MARK, Annotations, read_annotations, said, the_wfdb
+from warehouse.load.wfdb_header import fault_of, header_lines, is_in_segments
 
 BITS = {"8": 8, "16": 16, "24": 24, "32": 32, "61": 16, "80": 8, "160": 16, "212": 12}
 """Format → bits a sample, where every sample takes the same."""
@@ -92,55 +94,77 @@ def read_record(job: RecordJob) -> Record:
     return record
 
 
-def header_lines(header: Path) -> list[tuple[int, str]]:
-    """Line number and text of every line that is not empty: UTF-8, else Latin-1. Raises OSError."""
-    data = header.read_bytes()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("latin-1")
-    return [(number, line.strip()) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
-
-
-def segments_of(header: Path) -> list[str]:
-    """The names of a multi-segment record's segments, gaps (``~``) left out; empty for any other record."""
-    lines = [line for _, line in header_lines(header) if not line.startswith("#")]
-    if not lines or "/" not in lines[0].split()[0]:
-        return []
-    return [line.split()[0] for line in lines[1:] if not line.startswith("~")]
-
-
 def _read_signals(record: Record) -> None:
-    wfdb = the_wfdb()
     header = record.job.header
     try:
         lines = header_lines(header)
         _note_file(record, header)
         record.comments = [(number, line[1:].strip()) for number, line in lines if line.startswith("#")]
-        fields = next((line for _, line in lines if not line.startswith("#")), "").split()
-        if not fields or "/" not in fields[0]:
-            read = _read_segment(record, header, 0, 0)
-            if read is None:
-                return
-            head = read
-        else:
-            head = wfdb.rdheader(str(header.with_suffix("")))
-            record.n_segments = head.n_seg
-            start = 0
-            for number, (name, length) in enumerate(zip(head.seg_name, head.seg_len, strict=True)):
-                if name != "~" and length:
-                    segment = header.with_name(f"{name}.hea")
-                    if segment.is_file():
-                        _note_file(record, segment)
-                    _read_segment(record, segment, number, start)
-                start += length
+        if _is_refused(record, header, lines):
+            return
+        head = (
+            _read_segments(record, header) if is_in_segments(lines) else _read_segment(record, header, 0, 0)
+        )
     except Exception as error:  # wfdb raises whatever its parser meets
         _refuse(record, header.name, said(error), "a WFDB header")
+        return
+    if head is None:
         return
     record.is_read = True
     record.hz, record.n_signals, record.n_samples = head.fs, head.n_sig, head.sig_len
     record.base_time = None if head.base_time is None else str(head.base_time)
     record.base_date = None if head.base_date is None else str(head.base_date)
+
+
+def _read_segments(record: Record, header: Path):
+    """The segments of a record, those left out that contradict it. Returns what wfdb read of its own header."""
+    head = the_wfdb().rdheader(str(header.with_suffix("")))
+    record.n_segments = head.n_seg
+    total = sum(head.seg_len)
+    if head.sig_len is not None and total != head.sig_len:
+        _refuse(
+            record,
+            header.name,
+            f"segments of {total:,} samples together",
+            f"{head.sig_len:,}, as its first line says",
+        )
+    start = 0
+    for number, (name, length) in enumerate(zip(head.seg_name, head.seg_len, strict=True)):
+        segment = header.with_name(f"{name}.hea")
+        if name != "~" and length and _belongs(record, segment, length, head.fs):
+            _read_segment(record, segment, number, start)
+        start += length
+    return head
+
+
+def _belongs(record: Record, segment: Path, length: int, hz: float) -> bool:
+    """Whether a segment's header is what its record says of it; else a problem, and its leads are lost."""
+    lost = "the segment is not loaded"
+    if not segment.is_file():
+        _refuse(record, segment.name, "no such file", f"the header of a segment; {lost}")
+        return False
+    lines = header_lines(segment)
+    _note_file(record, segment)
+    if _is_refused(record, segment, lines):
+        return False
+    if is_in_segments(lines):
+        _refuse(record, segment.name, "a record of segments", f"a segment with signals of its own; {lost}")
+        return False
+    part = the_wfdb().rdheader(str(segment.with_suffix("")))
+    if part.fs != hz:
+        _refuse(record, segment.name, f"{part.fs:g} Hz", f"{hz:g} Hz, as the record has; {lost}")
+        return False
+    if part.sig_len not in (None, length):
+        _refuse(record, segment.name, f"{part.sig_len:,} samples", f"{length:,}, as the record says; {lost}")
+        return False
+    return True
+
+
+def _is_refused(record: Record, header: Path, lines: list[tuple[int, str]]) -> bool:
+    fault = fault_of(lines)
+    if fault is not None:
+        _refuse(record, header.name, fault.found, fault.expected, fault.row)
+    return fault is not None
 
 
 def _read_segment(record: Record, header: Path, segment_no: int, start: int):
@@ -235,9 +259,13 @@ def _broken_files(header: Path, read) -> dict[str, tuple[str, str]]:
     for name in dict.fromkeys(read.file_name):
         path = header.with_name(name)
         if not path.is_file():
-            broken[name] = ("no such file", "the file that the header names")
+            what = "a folder" if path.is_dir() else "no such file"
+            broken[name] = (what, "the file that the header names")
             continue
         places = [place for place, other in enumerate(read.file_name) if other == name]
+        if read.fmt[places[0]] not in INVALID:
+            broken[name] = (f"format {read.fmt[places[0]]}", f"one of {', '.join(sorted(INVALID, key=int))}")
+            continue
         bits = BITS.get(read.fmt[places[0]])
         if bits is None or not read.sig_len:
             continue
@@ -278,5 +306,5 @@ def _note_file(record: Record, path: Path, data: bytes | None = None) -> None:
         record.files[path.name] = (hashlib.sha256(data).hexdigest(), len(data))
 
 
-def _refuse(record: Record, where: str, found: str, expected: str) -> None:
-    record.problems.append(Problem(f"record {record.job.record_id}, {where}", found, expected))
+def _refuse(record: Record, where: str, found: str, expected: str, row: int | None = None) -> None:
+    record.problems.append(Problem(f"record {record.job.record_id}, {where}", found, expected, row))

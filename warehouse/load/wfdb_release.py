@@ -17,7 +17,8 @@ from warehouse.load.cards import card_of
 from warehouse.load.folder import files_below
 from warehouse.load.pool import mapper, threads
 from warehouse.load.report import LoadReport
-from warehouse.load.wfdb_record import RecordJob, segments_of
+from warehouse.load.wfdb_header import segments_of
+from warehouse.load.wfdb_record import RecordJob
 from warehouse.load.wfdb_tables import RECORDS_PER_SHARD, SCHEMAS, ShardJob, write_shard
 from warehouse.maps import map_column
 
@@ -39,11 +40,15 @@ def find_records(source: Path, annotators: tuple[str, ...], dataset: str) -> lis
         )
     headers = [path for path in files_below(source) if path.suffix == ".hea"]
     parts: set[Path] = set()
+    whole: set[Path] = set()
     for header in headers:
         try:
-            parts |= {header.with_name(f"{name}.hea") for name in segments_of(header)}
+            segments = segments_of(header)
         except OSError:
             continue  # read_record says what is wrong with it
+        parts |= {header.with_name(f"{name}.hea") for name in segments}
+        whole |= {header} if segments else set()
+    parts -= whole  # a record of segments is no segment: one that names itself must not vanish
     jobs = [
         RecordJob(header, header.stem, _folder(header, source), annotators)
         for header in headers

@@ -126,9 +126,18 @@ def test_bad_input(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ({0: "made 12 -500 5000"}, "made.hea, row 1: found 'made 12 -500 5000'; expected name (of A"),
-        ({0: "made 12 5e2 5000"}, "made.hea, row 1: found 'made 12 5e2 5000'; expected name (of A"),
-        ({0: "gemächt 12 500 5000"}, "made.hea, row 1: found 'gemächt 12 500 5000'; expected name (of A"),
+        (
+            {0: "made 12 -500 5000"},
+            "made.hea, row 1: found 'made 12 -500 5000'; expected a WFDB header: name (of A",
+        ),
+        (
+            {0: "made 12 5e2 5000"},
+            "made.hea, row 1: found 'made 12 5e2 5000'; expected a WFDB header: name (of A",
+        ),
+        (
+            {0: "gemächt 12 500 5000"},
+            "made.hea, row 1: found 'gemächt 12 500 5000'; expected a WFDB header: name (of A",
+        ),
         ({0: "made 12 500,0 5000"}, "made.hea, row 1: found 'made 12 500,0 5000'"),
         ({0: "made 15 500 5000"}, "made.hea, row 13: found 12 lines of signals; expected 15, as the first"),
         ({0: "made 10 500 5000"}, "made.hea, row 13: found 12 lines of signals; expected 10, as the first"),
