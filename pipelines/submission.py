@@ -109,7 +109,12 @@ def _match(table: Table, instances: pl.DataFrame, faults: Faults) -> tuple[pl.Se
     by_id = "instance_id" in frame.columns
     by_start = bool(record) and "start_s" in frame.columns and "start_s" in instances.columns
     if not by_id and not by_start:
-        found = f"neither instance_id nor case_id with start_s among the columns {', '.join(frame.columns)}"
+        wanted = (
+            "neither instance_id nor case_id with start_s"
+            if "start_s" in instances.columns
+            else "no instance_id"
+        )
+        found = f"{wanted} among the columns {', '.join(frame.columns)}"
         faults.add_file(found, "columns that name an instance", delimiter_hint(frame.columns))
         faults.raise_any()
     found = keys = None

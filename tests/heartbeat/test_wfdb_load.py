@@ -246,6 +246,25 @@ def test_a_record_that_the_release_lists_must_be_there(release, tmp_path):
     assert found(report) == ["RECORDS, row 3: found record 102; expected its header below the folder"]
 
 
+def test_one_signal_under_two_names_is_said(release, tmp_path):
+    write_record(release / "copy", "102")
+    report, home = loaded(tmp_path)
+    assert found(report) == []
+    (odd,) = [each for each in report.oddities if "two names" in each["what"]]
+    assert (odd["count"], odd["where"]) == (1, ["100.dat = copy/102.dat"])
+    assert odd["handled"] == "kept, each as its own record (100.dat = copy/102.dat)"
+    assert table(home, "record").height == 3
+
+
+def test_a_rate_that_the_rules_were_not_made_for_is_said(release, tmp_path):
+    header = release / "100.hea"
+    header.write_text(header.read_text().replace("100 2 360", "100 2 257.5", 1))
+    report, _ = loaded(tmp_path)
+    assert found(report) == []
+    (odd,) = [each for each in report.oddities if "360 Hz" in each["what"]]
+    assert (odd["count"], odd["where"]) == (1, ["100 257.5 Hz"])
+
+
 def test_nothing_is_loaded_from_a_folder_without_records(tmp_path):
     (tmp_path / "release").mkdir()
     with pytest.raises(InputError, match=r"no \.hea file"):

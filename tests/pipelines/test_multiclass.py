@@ -304,3 +304,8 @@ def test_always_n_on_the_real_test_part(mitdb_home, tmp_path):
     assert values["macro_precision"] == pytest.approx(20 * 18_118 / 21_892)
     assert found["groups"] == {"by": "patient", "n": 47}
     assert verify_run(home, found["run"])["ok"]
+
+
+def test_a_file_without_keys_is_not_sent_for_columns_that_the_task_lacks(built, home, file):
+    with pytest.raises(InputError, match="found no instance_id among the columns label"):
+        score_submission(home, "toy-fruit@0", file("label\n" + "\n".join(ANSWERS) + "\n"))

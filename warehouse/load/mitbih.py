@@ -10,6 +10,7 @@ from warehouse.load.cards import card_of
 from warehouse.load.mitbih_split import draw_beats
 from warehouse.load.report import LoadReport, write_report
 from warehouse.load.wfdb_release import (
+    SHOWN,
     fetch_first,
     find_records,
     listed_but_missing,
@@ -20,6 +21,8 @@ from warehouse.load.wfdb_release import (
 
 DATASET = "mitbih"
 ANNOTATORS = ("atr",)
+HZ = 360
+"""The release's rate, which the published segments rest on."""
 
 
 def load(
@@ -46,6 +49,11 @@ def load(
     with home.writer(f"load {DATASET}"), writing(home.path), generation(home.raw / DATASET) as folder:
         tables = write_records(folder, jobs, workers, progress, report)
         unknown_symbols(tables["annotation"], "mitbih_symbol", report)
+        other = [
+            f"{row['record_id']} {row['hz']:g} Hz" for row in tables["record"].to_pylist() if row["hz"] != HZ
+        ]
+        handled = "kept; the published segments take every third sample, whatever the rate"
+        report.odd(f"record at another rate than {HZ} Hz", len(other), other[:SHOWN], handled)
         report.release = release_of(report, tables["record"]["record_id"].to_pylist())
         raw.write_table(folder, "split", draw_beats(tables["annotation"], report.release["name"]), report)
         write_report(folder, report)

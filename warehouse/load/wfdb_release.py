@@ -153,6 +153,7 @@ def write_records(
     raw.enter_table(folder, "signal", report)
     report.sources.append(_sources(files, len(jobs)))
     _note_signals(tables["signal_fact"], report)
+    _note_copies(files, set(tables["signal_fact"]["source_file"].to_pylist()), report)
     return tables
 
 
@@ -231,6 +232,21 @@ def _note_signals(facts: pa.Table, report: LoadReport) -> None:
         total,
         named(holes),
         "kept as its code (signal.invalid_count)",
+    )
+
+
+def _note_copies(files: dict[str, tuple[str, int]], signals: set[str], report: LoadReport) -> None:
+    """Say which signal files are the same, byte for byte: one heart under two names can be in two parts."""
+    same: dict[str, list[str]] = {}
+    for name, (digest, size) in sorted(files.items()):
+        if size and name.rsplit("/", 1)[-1] in signals:
+            same.setdefault(digest, []).append(name)
+    copies = [" = ".join(names) for names in same.values() if len(names) > 1]
+    report.odd(
+        "signal file that is there under two names",
+        len(copies),
+        copies[:SHOWN],
+        f"kept, each as its own record ({'; '.join(copies[:3])})",
     )
 
 
