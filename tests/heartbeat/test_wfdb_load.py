@@ -248,12 +248,14 @@ def test_a_record_that_the_release_lists_must_be_there(release, tmp_path):
 
 def test_one_signal_under_two_names_is_said(release, tmp_path):
     write_record(release / "copy", "102")
+    (release / "103.hea").write_bytes((release / "101.hea").read_bytes())
+    (release / "103.atr").write_bytes((release / "101.atr").read_bytes())
     report, home = loaded(tmp_path)
     assert found(report) == []
-    (odd,) = [each for each in report.oddities if "two names" in each["what"]]
-    assert (odd["count"], odd["where"]) == (1, ["100.dat = copy/102.dat"])
-    assert odd["handled"] == "kept, each as its own record (100.dat = copy/102.dat)"
-    assert table(home, "record").height == 3
+    (odd,) = [each for each in report.oddities if "several records" in each["what"]]
+    assert (odd["count"], odd["where"]) == (2, ["100 100.dat = 102 102.dat", "101 101.dat = 103 101.dat"])
+    assert odd["handled"].startswith("kept, each as its own record (100 100.dat = 102 102.dat; 101")
+    assert table(home, "record").height == 4
 
 
 def test_a_rate_that_the_rules_were_not_made_for_is_said(release, tmp_path):

@@ -153,7 +153,7 @@ def write_records(
     raw.enter_table(folder, "signal", report)
     report.sources.append(_sources(files, len(jobs)))
     _note_signals(tables["signal_fact"], report)
-    _note_copies(files, set(tables["signal_fact"]["source_file"].to_pylist()), report)
+    _note_copies(files, tables, report)
     return tables
 
 
@@ -235,19 +235,19 @@ def _note_signals(facts: pa.Table, report: LoadReport) -> None:
     )
 
 
-def _note_copies(files: dict[str, tuple[str, int]], signals: set[str], report: LoadReport) -> None:
-    """Say which signal files are the same, byte for byte: one heart under two names can be in two parts."""
-    same: dict[str, list[str]] = {}
-    for name, (digest, size) in sorted(files.items()):
-        if size and name.rsplit("/", 1)[-1] in signals:
-            same.setdefault(digest, []).append(name)
-    copies = [" = ".join(names) for names in same.values() if len(names) > 1]
-    report.odd(
-        "signal file that is there under two names",
-        len(copies),
-        copies[:SHOWN],
-        f"kept, each as its own record ({'; '.join(copies[:3])})",
-    )
+def _note_copies(files: dict[str, tuple[str, int]], tables: dict[str, pa.Table], report: LoadReport) -> None:
+    """Say which records have the same signal file, byte for byte: one heart under two names can be in two parts."""
+    folder = {row["record_id"]: row["folder"] for row in tables["record"].to_pylist()}
+    same: dict[str, set[tuple[str, str]]] = {}
+    for row in tables["signal_fact"].select(["record_id", "source_file"]).to_pylist():
+        path = f"{folder[row['record_id']] or ''}/{row['source_file']}".lstrip("/")
+        digest, size = files.get(path, ("", 0))
+        if size:
+            same.setdefault(digest, set()).add((row["record_id"], row["source_file"]))
+    shared = [users for users in same.values() if len({record for record, _ in users}) > 1]
+    copies = sorted(" = ".join(f"{record} {file}" for record, file in sorted(users)) for users in shared)
+    handled = f"kept, each as its own record ({'; '.join(copies[:3])})"
+    report.odd("signal file that several records have", len(copies), copies[:SHOWN], handled)
 
 
 def _folder(header: Path, source: Path) -> str:
