@@ -9,7 +9,7 @@
 -- The paper's segmenter as it is written, on lead II: at 125 Hz, in windows of 10 s scaled to 0..1, every local maximum
 -- from 0.9 on (raw_ptbdb.window_peak) begins a segment of 1.2 times the median interval between the maxima of its
 -- window. Where a T wave or the wander of the baseline reaches as high as the R wave, each ripple on it is a maximum:
--- on two of the four records here the median segment is five samples long. ptbdb.segment is what the task uses.
+-- on two of the four records here the median segment is four samples long. ptbdb.segment is what the task uses.
 --
 -- Columns as in ptbdb.segment. reason: no_lead_ii, rate, no_interval, cut_by_window.
 

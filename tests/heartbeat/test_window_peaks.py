@@ -22,7 +22,8 @@ def slow(signal: list[float]) -> list[tuple[int, int, float]]:
         piece = signal[window * 1250 : (window + 1) * 1250]
         low, high = min(piece), max(piece)
         for at in range(1, 1249):
-            if high > low and piece[at] > piece[at - 1] and piece[at + 1] <= piece[at]:
+            others = (value for value in piece[at + 1 :] if value != piece[at])
+            if high > low and piece[at] > piece[at - 1] and next(others, high + 1) < piece[at]:
                 height = (piece[at] - low) / (high - low)
                 if height >= module.FLOOR:
                     found.append((window, window * 1250 + at, height))
@@ -61,6 +62,14 @@ def test_a_constant_window_has_none_and_a_gap_makes_none():
     assert window_peaks(signal, 125, -32768).place.tolist() == [100]
 
 
+def test_a_plateau_counts_at_its_begin_a_shoulder_and_a_cut_one_do_not():
+    signal = np.zeros(1250, int)
+    signal[100:104] = 100
+    signal[200:210], signal[210] = 90, 95
+    signal[1248:] = 99
+    assert window_peaks(signal, 125).place.tolist() == [100, 210]
+
+
 def test_constants_are_those_of_the_specification():
     segments = find_spec("ecg-heartbeat-mi@0").data["segments"]
     assert (segments["hz"], segments["window_s"]) == (module.HZ, module.WINDOW_S)
@@ -80,11 +89,11 @@ def totals(con, rule: str) -> dict[str, int]:
     ("rule", "reading", "tolerance"),
     [
         ("paper", "annotated_linear", 2),  # one place at exactly half, rounded up here and to even there
-        ("detected", "detected_linear_thr0.9", 6),  # a plateau counts here from its first sample
+        ("detected", "detected_linear_thr0.9", 0),
     ],
 )
 def test_counts_are_near_those_measured_before(con, shared, rule, reading, tolerance):
-    """Class by class; the differences are explained beside each."""
+    """Class by class; a difference is explained beside it."""
     expected = json.loads((shared / "golden" / "heartbeat" / "kachuee_counts.json").read_text())[reading][
         "total"
     ]
@@ -98,7 +107,7 @@ def test_counts_are_near_those_measured_before(con, shared, rule, reading, toler
         found
         == {
             "paper": {"N": 81_931, "S": 2_496, "V": 6_636, "F": 747, "Q": 7_213},
-            "detected": {"N": 47_983, "S": 1_090, "V": 1_884, "F": 473, "Q": 3_444},
+            "detected": {"N": 47_979, "S": 1_089, "V": 1_883, "F": 473, "Q": 3_444},
         }[rule]
     )
 

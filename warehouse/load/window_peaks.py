@@ -1,9 +1,9 @@
 """Maxima of ten-second windows, the R-peak candidates of Kachuee et al. 2018 (arXiv:1805.00794), steps 1 to 4.
 
 The signal is brought to 125 Hz, cut into windows that do not overlap, each scaled from its least to its greatest
-value; a candidate is a local maximum, where the first difference turns from positive to zero or below (the first
-sample of a plateau). The paper takes those above 0.9. All from :data:`FLOOR` on are kept, so that a view can ask what
-another threshold would give. The last, incomplete window has none.
+value; a candidate is a local maximum, where the first difference turns from positive to negative (the first sample of
+a plateau; none where the signal rises on after it). The paper takes those above 0.9. All from :data:`FLOOR` on are
+kept, so that a view can ask what another threshold would give. The last, incomplete window has none.
 
 Open in the paper, and chosen here: a rate that is a multiple of 125 Hz is thinned to every k-th sample, as the values
 of the public PTB files suggest; any other is interpolated linearly. Nothing is filtered.
@@ -55,10 +55,27 @@ def window_peaks(counts: np.ndarray, hz: float, invalid: int | None = None) -> W
         window_no, before = np.nonzero(is_peak)
         height = (windows[window_no, before + 1] - low[window_no]) / span[window_no]
     keep = height >= FLOOR
+    keep[keep] = _falls_next(step, window_no[keep], before[keep] + 1)
     window_no, height = window_no[keep], height[keep]
     place = window_no * width + before[keep] + 1
     sample = np.minimum(np.floor(place * (hz / HZ) + 0.5).astype(np.int64), len(counts) - 1)
     return WindowPeaks(window_no, place, sample, height)
+
+
+def _falls_next(step: np.ndarray, window_no: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Whether the first difference from place ``after`` on that is not zero is negative.
+
+    A plateau that the signal leaves upwards is a shoulder; one that the window's end or a gap cuts may be one.
+    """
+    flat = np.flatnonzero(step[window_no, after] == 0)
+    falls = step[window_no, after] < 0
+    if len(flat):
+        windows, row = np.unique(window_no[flat], return_inverse=True)
+        some = step[windows]
+        moves = np.where(some != 0, np.arange(some.shape[1]), some.shape[1] - 1)
+        following = np.minimum.accumulate(moves[:, ::-1], axis=1)[:, ::-1]
+        falls[flat] = some[row, following[row, after[flat]]] < 0
+    return falls
 
 
 def _at_125(counts: np.ndarray, hz: float, invalid: int | None) -> np.ndarray:
