@@ -220,9 +220,13 @@ def test_readers_go_on_while_builds_are_published(home, tmp_path):
     failures: list[BaseException] = []
     done = threading.Event()
 
+    read = 0
+
     def publish() -> None:
         try:
-            for number in range(16):
+            for number in range(400):
+                if number >= 16 and read > 3:
+                    break
                 materialize(home, catalog=rules[number % 2])
         except BaseException as error:
             failures.append(error)
@@ -231,7 +235,6 @@ def test_readers_go_on_while_builds_are_published(home, tmp_path):
 
     thread = threading.Thread(target=publish)
     thread.start()
-    read = 0
     while not done.is_set():
         select(
             home, "SELECT count(*) FROM vitaldb.segment_v0 JOIN vitaldb.record_v0 USING (case_id)"
