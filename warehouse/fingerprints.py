@@ -8,7 +8,7 @@ the Parquet file need not be built again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import duckdb
 
@@ -28,10 +28,13 @@ def rule_digest(name: str) -> str | None:
     return None
 
 
-def rule_fingerprints(catalog: Catalog) -> dict[str, str]:
-    """The rule fingerprint of every view, by name."""
+def rule_fingerprints(catalog: Catalog, views: Iterable[View] | None = None) -> dict[str, str]:
+    """The rule fingerprint of every view, by name.
+
+    ``views``: of these alone, which come after all that they read.
+    """
     found: dict[str, str] = {}
-    for view in catalog.values():
+    for view in catalog.values() if views is None else views:
         parts = [view.sql_fingerprint]
         for name in view.reads:
             digest = found[name] if name in catalog else rule_digest(name)

@@ -209,7 +209,7 @@ def _build(home: Home, plan: _Plan, folder: Path, before: dict, kept: set[str], 
             "load the data set again; what was built before stays",
         )
     build = Build()
-    rules = rule_fingerprints(plan.catalog)
+    rules = rule_fingerprints(plan.catalog, plan.wanted)
     entries: dict[str, dict] = {}
     con = duckdb.connect(config={"threads": threads} if threads else {})
     con.execute("SET preserve_insertion_order = true")

@@ -65,9 +65,9 @@ from pathlib import Path
 from warehouse.home import Home
 from warehouse.materialize import materialize
 from warehouse.views import Catalog
-imports = time.process_time()
+imports, begin = time.process_time(), time.perf_counter()
 build = materialize(Home(Path(sys.argv[1])), catalog=Catalog.read(Path(sys.argv[2])))
-result = build.built
+result = {"built": build.built, "clock_s": time.perf_counter() - begin}
 """
 
 
@@ -104,9 +104,11 @@ def table() -> str:
             f"{max(one.mib for one in found):>5.0f}  {whole:<18}  {bare}"
         )
     street = _median([one["street"].cpu_s for one in rounds])
+    again = [one["again"] for one in rounds]
     lines += [
-        "goals: load + materialize 4 s, 400 MiB, 1 × oracle; "
-        f"after a constant changed 0.7 s besides imports ({_median([_bare(one['again']) for one in rounds]):.2f})",
+        "goals: load + materialize 4 s, 400 MiB, 1 × oracle; after a constant changed 0.7 s besides imports "
+        f"({_median([_bare(one) for one in again]):.2f} CPU s, "
+        f"{_median([one.result['clock_s'] for one in again]):.2f} s on the clock)",
         f"ten times the files: {street10.cpu_s:.2f} s ({street10.cpu_s / street:.1f} times; goal: at most 11), "
         f"{street10.mib:.0f} MiB, {street10.cpu_s / oracle10.cpu_s:.2f} × oracle ({oracle10.cpu_s:.2f} s)",
     ]
@@ -123,7 +125,7 @@ def _round(source: Path, place: Path, number: int) -> dict[str, Measure]:
         load.cpu_s + build.cpu_s, max(load.peak, build.peak), None, load.imports_s + build.imports_s
     )
     again = measure(REBUILD, place / "home", _changed_rules(place, number), runs=1)
-    assert "vitaldb.normal_context_v0" in again.result
+    assert "vitaldb.normal_context_v0" in again.result["built"]
     return {"oracle": oracle, "street": street, "load": load, "build": build, "both": both, "again": again}
 
 
