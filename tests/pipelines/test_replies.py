@@ -213,9 +213,9 @@ def test_answers_of_two_models_are_two_files(built, home, tmp_path):
         ('{"instance_id": "d1", "answer": "x"', "row 1: found no JSON"),
         ('{"instance_id": "d1", "answer": "x"}\n{"instance_id": "d1", "answer": "y"}', "more than once"),
         ('{"instance_id": "zz", "answer": "x"}', r"unknown instances \(1\): zz"),
-        ('{"id": "d1", "answer": "x"}', "neither instance_id nor case_id"),
+        ('{"id": "d1", "answer": "x"}', "no instance_id"),
         ("\n \n", "an empty file"),
-        ("\ufeff{}", "without rows|neither instance_id"),
+        ("\ufeff{}", "without rows|no instance_id"),
     ],
 )
 def test_json_lines_that_cannot_be_read(built, home, tmp_path, content, message):
