@@ -6,7 +6,7 @@
 -- status: draft
 -- source: mitbih.segment v0, by rule
 --
--- How many segments each rule accepts of each class, and what it refuses for which reason ('-' where there is none), and
+-- How many segments each rule accepts of each class, what it refuses for which reason ('-' where there is none), and
 -- of how many annotated beats they are.
 
 SELECT
