@@ -45,15 +45,6 @@ class Binary(Kind):
 
         return read
 
-    def absent(self, n: int, k: int) -> np.ndarray:
-        return np.empty((n, k))
-
-    def stored(self, classes: Sequence[str], predictions: np.ndarray) -> dict[str, pl.Series]:
-        return {name: pl.Series(predictions[:, j]) for j, name in enumerate(classes)}
-
-    def restored(self, classes: Sequence[str], frame: pl.DataFrame) -> np.ndarray | None:
-        return frame.to_numpy() if frame.columns == list(classes) else None
-
     def labels(self, task: TaskData, rows: np.ndarray) -> np.ndarray:
         """0 or 1 of the only class, (n, 1)."""
         y = task.targets[rows, :1]

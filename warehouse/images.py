@@ -180,11 +180,12 @@ def changed_files(folder: Path) -> list[tuple[str, str]]:
 def _changed(folder: Path, files: Mapping[str, tuple[int | None, str]]) -> list[tuple[str, str]]:
     """The files that are not of this size (None: any) and digest."""
     with ThreadPoolExecutor(HASHING) as pool:
-        verdicts = pool.map(lambda item: _verdict(folder / item[0], *item[1]), files.items())
-        return [(file, verdict) for file, verdict in zip(files, verdicts, strict=True) if verdict]
+        verdicts = pool.map(lambda item: verdict(folder / item[0], *item[1]), files.items())
+        return [(file, wrong) for file, wrong in zip(files, verdicts, strict=True) if wrong]
 
 
-def _verdict(path: Path, size: int | None, sha256: str) -> str | None:
+def verdict(path: Path, size: int | None, sha256: str) -> str | None:
+    """What is wrong with a file of this size (None: any) and digest; None where nothing is."""
     if not path.is_file():
         return "missing"
     if size is not None and (there := path.stat().st_size) != size:

@@ -157,10 +157,6 @@ def _plan(home: Home, catalog: Catalog, names: list[str] | None) -> _Plan:
         wanted = catalog.lineage([view.name for view in targets])
     else:
         wanted = [view for view in catalog.values() if view.name in able]
-    if not any(name.startswith("raw_") for name in present):
-        raise HomeError(
-            f"{home.path}: found no loaded data set; expected one", "run `load DATASET SOURCE` first"
-        )
     return _Plan(catalog, present, wanted, build_fingerprints(catalog, present))
 
 

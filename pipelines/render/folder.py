@@ -18,7 +18,7 @@ from pipelines.render.shard import GEOMETRY_SUFFIX, file_of
 from warehouse.digests import file_digest
 from warehouse.errors import HomeError, UsageError
 from warehouse.home import sync, write_text, writing
-from warehouse.images import DRAWS, HASHING, JOURNAL, MANIFEST, TABLE, images_digest, read_manifest
+from warehouse.images import DRAWS, HASHING, JOURNAL, MANIFEST, TABLE, images_digest, read_manifest, verdict
 
 if TYPE_CHECKING:
     import polars as pl
@@ -205,15 +205,10 @@ class ImageFolder:
         *,
         geometry: bool,
     ) -> bool:
-        path = self.path / file
-        try:
-            if path.stat().st_size != size or file_digest(path) != sha256:
-                return False
-        except OSError:
+        if verdict(self.path / file, size, sha256):
             return False
-        if not geometry:
-            return True
-        return file_digest(self.path / file_of(instance_id, GEOMETRY_SUFFIX)) == geometry_sha256
+        where = self.path / file_of(instance_id, GEOMETRY_SUFFIX)
+        return not geometry or (geometry_sha256 is not None and not verdict(where, None, geometry_sha256))
 
     def _write_table(self, table: pl.DataFrame) -> None:
         draft = self.path / f".{TABLE}.part"
