@@ -25,7 +25,7 @@ from warehouse.errors import HomeError, RegistryError
 from warehouse.home import Home, sync, write_text
 from warehouse.images import TABLE, rendered
 from warehouse.load.report import loaded
-from warehouse.maps import map_digest, map_files, map_rows
+from warehouse.maps import map_digest, map_files, map_rows, read_map
 from warehouse.project import registry_path
 from warehouse.splits import declaration
 from warehouse.views import Catalog, View
@@ -38,13 +38,14 @@ ENGINE = f"duckdb {duckdb.__version__}"
 class Input:
     """Something a view reads that is no view: its name in SQL, its digest, its Parquet files (none for a map).
 
-    ``content`` is the digest of the files as they were written.
+    ``content`` is the digest of the files as they were written. ``path``: the CSV of a map that is not the registry's.
     """
 
     name: str
     digest: str
     files: tuple[Path, ...] = ()
     content: str = ""
+    path: Path | None = None
 
     @property
     def is_intact(self) -> bool:
@@ -104,7 +105,7 @@ def define(
                 (file, *others) = source.files
                 raise unreadable(file.parent if others else file, error) from error
         else:
-            _define_map(con, name)
+            _define_map(con, name, source.path)
     created: list[str] = []
     for view in views:
         file = stored_at(view) if view.stored else None
@@ -117,12 +118,12 @@ def define(
     return created
 
 
-def _define_map(con: duckdb.DuckDBPyConnection, name: str) -> None:
+def _define_map(con: duckdb.DuckDBPyConnection, name: str, other: Path | None = None) -> None:
     """Create one map as a table. Raises RegistryError, with its row, for a ragged or empty one."""
     stem = name.split(".")[1]
-    if not map_rows(stem):
-        raise RegistryError(f"{stem}.csv: found a map without rows; expected at least one")
-    path = registry_path("maps", f"{stem}.csv")
+    path = other or registry_path("maps", f"{stem}.csv")
+    if not (read_map(other) if other else map_rows(stem)):
+        raise RegistryError(f"{path.name}: found a map without rows; expected at least one")
     dialect = (
         "header = true, delim = ',', quote = '\"', escape = '\"'"  # finding it out takes as long as reading
     )

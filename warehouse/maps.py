@@ -24,7 +24,11 @@ def map_digest(name: str) -> str:
 @cache
 def map_rows(name: str) -> tuple[dict[str, str], ...]:
     """The map's rows as dictionaries of text, in file order. Raises RegistryError on a ragged row."""
-    path = _path(name)
+    return read_map(_path(name))
+
+
+def read_map(path: Path) -> tuple[dict[str, str], ...]:
+    """The same of any file that is laid out as a map."""
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file, strict=True)
         rows = []
