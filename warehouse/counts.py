@@ -99,6 +99,17 @@ def _count(home: Home, spec: Spec, by: str | None) -> Counts:
         source, value = "task", f'task."{by}"'
     else:
         con, source, value = _by_record(home, spec, path, by, own)
+    rows = count_rows(con, spec, source, value)
+    return Counts(spec, by, rows, stale(home, spec.view), caveats(home, spec, *_alone(con)))
+
+
+def count_rows(
+    con: duckdb.DuckDBPyConnection, spec: Spec, source: str = "task", value: str = "NULL"
+) -> list[tuple]:
+    """The rows of :class:`Counts`, parts in their order.
+
+    ``source``: a FROM clause with the instances as ``task``; ``value``: the SQL expression to group by.
+    """
     used = "task.left_out IS NULL"
     classes = "".join(f', count(*) FILTER ({used} AND task."{name}")' for name in spec.classes)
     rows = con.execute(
@@ -116,7 +127,7 @@ def _count(home: Home, spec: Spec, by: str | None) -> Counts:
     ).fetchall()
     order = {part: place for place, part in enumerate((*PARTS, NO_PART))}
     rows.sort(key=lambda row: (row[0] is None, row[0] or "", order[row[1]]))
-    return Counts(spec, by, rows, stale(home, spec.view), caveats(home, spec, *_alone(con)))
+    return rows
 
 
 def _alone(con: duckdb.DuckDBPyConnection) -> tuple[int, int]:

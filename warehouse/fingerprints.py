@@ -8,7 +8,7 @@ the Parquet file need not be built again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import duckdb
 
@@ -28,17 +28,22 @@ def rule_digest(name: str) -> str | None:
     return None
 
 
-def rule_fingerprints(catalog: Catalog, views: Iterable[View] | None = None) -> dict[str, str]:
+def rule_fingerprints(
+    catalog: Catalog,
+    views: Iterable[View] | None = None,
+    digest: Callable[[str], str | None] = rule_digest,
+) -> dict[str, str]:
     """The rule fingerprint of every view, by name.
 
-    ``views``: of these alone, which come after all that they read.
+    ``views``: of these alone, which come after all that they read. ``digest``: the digest of a map or split by its
+    name, where they are not those of the registry.
     """
     found: dict[str, str] = {}
     for view in catalog.values() if views is None else views:
         parts = [view.sql_fingerprint]
         for name in view.reads:
-            digest = found[name] if name in catalog else rule_digest(name)
-            parts.append(f"{name}={digest or 'raw'}")
+            known = found[name] if name in catalog else digest(name)
+            parts.append(f"{name}={known or 'raw'}")
         found[view.name] = _digest(parts)
     return found
 

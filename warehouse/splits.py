@@ -53,7 +53,11 @@ def declaration(name: str) -> dict:
 
 def split_digest(name: str) -> str:
     """What `release` locks of a split: its membership where the registry fixes it, else the declaration itself."""
-    declared = declaration(name)
+    return declared_digest(declaration(name))
+
+
+def declared_digest(declared: dict) -> str:
+    """The same of a declaration that was read elsewhere."""
     text = json.dumps(declared, sort_keys=True)
     return declared.get("sha256") or hashlib.sha256(text.encode()).hexdigest()
 
