@@ -100,7 +100,7 @@ def _count(home: Home, spec: Spec, by: str | None) -> Counts:
     else:
         con, source, value = _by_record(home, spec, path, by, own)
     rows = count_rows(con, spec, source, value)
-    return Counts(spec, by, rows, stale(home, spec.view), caveats(home, spec, *_alone(con)))
+    return Counts(spec, by, rows, stale(home, spec.view), caveats(home, spec, *alone(con)))
 
 
 def count_rows(
@@ -130,11 +130,11 @@ def count_rows(
     return rows
 
 
-def _alone(con: duckdb.DuckDBPyConnection) -> tuple[int, int]:
+def alone(con: duckdb.DuckDBPyConnection, source: str = "task") -> tuple[int, int]:
     """How many instances are of a record without a known patient, of how many."""
-    if GROUP_FROM not in _columns(con, "task"):
+    if GROUP_FROM not in _columns(con, source):
         return 0, 0
-    query = f"SELECT count(*) FILTER ({GROUP_FROM} = '{ALONE}'), count(*) FROM task"
+    query = f"SELECT count(*) FILTER ({GROUP_FROM} = '{ALONE}'), count(*) FROM {source}"
     return con.execute(query).fetchall()[0]
 
 
