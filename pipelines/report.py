@@ -6,23 +6,22 @@ that stands beside it, or is read from a run record.
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipelines.made_up import made_up
+from pipelines.pages import environment
 from warehouse.errors import UsageError
 from warehouse.home import Home, write_text, writing
 
 if TYPE_CHECKING:
     import duckdb
-    from markupsafe import Markup
 
     from pipelines.answers import Answer
     from warehouse.spec import Spec
 
-TEMPLATES = Path(__file__).parent / "templates"
+
 PAGES = {"vitaldb": "report.html", "lydus": "images.html"}
 """Schema of a task's views → the template of its page."""
 
@@ -113,54 +112,8 @@ def _segments(con: duckdb.DuckDBPyConnection, spec: Spec) -> dict[str, Any]:
 
 def render(page: dict[str, Any]) -> str:
     """The page as HTML; whatever comes out of data or the registry is escaped."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    from pipelines import charts
     from pipelines.results import maker
 
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"n": _number, "fixed": _fixed, "percent": _percent, "words": _words}
-    environment.filters |= {"paragraph": _first_paragraph, "gist": _gist, "sentence": _sentence}
-    environment.globals |= {"charts": charts, "maker": maker}
-    return environment.get_template(page["template"]).render(page)
-
-
-def _first_paragraph(description: str) -> Markup:
-    """The first paragraph of a view's header; what it has between backquotes is set as code."""
-    from markupsafe import Markup, escape
-
-    text = str(escape(" ".join(description.split("\n\n")[0].split())))
-    return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", text))
-
-
-def _gist(note: str | None) -> str:
-    """The first clause of a map's note, which names the thing; what follows is about the files."""
-    return (note or "").split(";")[0]
-
-
-def _sentence(text: str) -> str:
-    """A text as a sentence of its own; only its first letter changes."""
-    return text[:1].upper() + text[1:].rstrip(".") + "."
-
-
-def _number(value: int) -> str:
-    return f"{value:,}"
-
-
-def _fixed(value: float | None, digits: int = 3) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
-
-
-def _percent(value: float, of: float) -> str:
-    return f"{100 * value / of:.1f} %" if of else "–"
-
-
-def _words(name: str) -> str:
-    """A column's or a rule's name as words."""
-    return name.replace("_", " ")
+    made = environment()
+    made.globals["maker"] = maker
+    return made.get_template(page["template"]).render(page)

@@ -11,8 +11,9 @@ import pytest
 from html_page import Page, table_of
 
 from pipelines.charts import intervals, place, stacked
+from pipelines.pages import TEMPLATES
 from pipelines.paper import HEAD, LEAD_IN, STEP, draw_paper
-from pipelines.report import TEMPLATES, write_report
+from pipelines.report import write_report
 from warehouse.counts import count
 from warehouse.errors import HomeError
 from warehouse.home import Home
