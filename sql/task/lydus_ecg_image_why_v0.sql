@@ -1,0 +1,262 @@
+-- task.lydus_ecg_image_why v0
+-- layer: report
+-- grain: instance_id, evidence
+-- shard: none
+-- stored: no
+-- status: draft
+-- source: lydus-ecg-image@0; map.dx_phrase, map.dx_code, map.lydus_whole_line, map.lydus_reason
+--
+-- Why a record has its classes: every row of lydus.class_evidence of the task's records, and of lydus.exclusion, with
+-- the line as the release has it, its phrase, what the maps make of it, the hedge before it, and a sentence. The
+-- columns are those of every why view (CONTRIBUTING.md); place, phrase and hedge follow. Nothing is decided here.
+--
+-- first_row and last_row are the record's line in source_file, source_no the line of its statement. hedge holds the
+-- words of the clause that a reason speaks of: hedges and denials to the left, "or", "-or-" and question marks.
+-- A record without any candidate has one row, rule no_candidate.
+
+WITH evidence AS (
+    SELECT
+        task.instance_id
+        , task.record_id
+        , fact.class
+        , fact.kind
+        , fact.rule
+        , fact.value
+        , fact.reason
+        , 'lydus.class_evidence_v0' AS view
+        , fact.source
+        , CAST(fact.source_no AS BIGINT) AS source_no
+        , fact.statement_id
+        , fact.place
+        , fact.phrase
+    FROM lydus.class_evidence_v0 AS fact
+    INNER JOIN task.lydus_ecg_image_v0 AS task ON fact.record_id = task.record_id
+
+    UNION ALL
+    SELECT
+        task.instance_id
+        , task.record_id
+        , NULL AS class
+        , 'left_out' AS kind
+        , fact.rule
+        , NULL AS value
+        , fact.reason
+        , 'lydus.exclusion_v0' AS view
+        , fact.source
+        , CAST(fact.source_no AS BIGINT) AS source_no
+        , NULL AS statement_id
+        , 0 AS place
+        , NULL AS phrase
+    FROM lydus.exclusion_v0 AS fact
+    INNER JOIN task.lydus_ecg_image_v0 AS task ON fact.record_id = task.record_id
+
+    UNION ALL
+    SELECT
+        task.instance_id
+        , task.record_id
+        , 'any' AS class
+        , 'exclusion' AS kind
+        , 'no_candidate' AS rule
+        , NULL AS value
+        , 'no_candidate' AS reason
+        , 'lydus.class_evidence_v0' AS view
+        , 'record' AS source
+        , 0 AS source_no
+        , NULL AS statement_id
+        , 0 AS place
+        , NULL AS phrase
+    FROM task.lydus_ecg_image_v0 AS task
+    LEFT JOIN lydus.class_evidence_v0 AS fact ON task.record_id = fact.record_id
+    WHERE fact.record_id IS NULL
+)
+
+-- A clause runs from one reset to the next, as in lydus.dx_finding.
+, hits AS (
+    SELECT
+        statement_id
+        , place
+        , phrase
+        , kind
+        , hedge_source
+        , coalesce(max(CASE WHEN kind = 'reset' THEN place END) OVER so_far, 0) AS clause_place
+    FROM lydus.dx_hit_v0
+    WHERE accepted
+    WINDOW so_far AS (PARTITION BY statement_id ORDER BY place)
+)
+
+, hedges AS (
+    SELECT
+        finding.statement_id
+        , finding.place
+        , hedge.place AS hedge_place
+        , hedge.phrase
+        , CASE hedge.kind
+            WHEN 'hedge' THEN 'hedged_' || hedge.hedge_source
+            WHEN 'negation' THEN 'negated'
+            WHEN 'either' THEN 'either_or'
+            ELSE 'or_alternative'
+        END AS reason
+    FROM hits AS finding
+    INNER JOIN hits AS hedge
+        ON finding.statement_id = hedge.statement_id
+        AND finding.clause_place = hedge.clause_place
+        AND (hedge.place < finding.place OR hedge.kind = 'either')
+    WHERE hedge.kind IN ('hedge', 'negation', 'either', 'or')
+)
+
+, hedged AS (
+    SELECT
+        evidence.instance_id
+        , evidence.record_id
+        , evidence.class
+        , evidence.kind
+        , evidence.rule
+        , evidence.value
+        , evidence.reason
+        , evidence.view
+        , evidence.source
+        , evidence.source_no
+        , evidence.place
+        , evidence.phrase
+        , string_agg('"' || hedges.phrase || '"', ', ' ORDER BY hedges.hedge_place) AS hedge
+    FROM evidence
+    LEFT JOIN hedges
+        ON evidence.statement_id = hedges.statement_id
+        AND evidence.place = hedges.place
+        AND strpos(evidence.reason, hedges.reason) > 0
+    GROUP BY
+        evidence.instance_id
+        , evidence.record_id
+        , evidence.class
+        , evidence.kind
+        , evidence.rule
+        , evidence.value
+        , evidence.reason
+        , evidence.view
+        , evidence.source
+        , evidence.source_no
+        , evidence.place
+        , evidence.phrase
+)
+
+, reasons AS (
+    SELECT
+        hedged.instance_id
+        , hedged.record_id
+        , hedged.class
+        , hedged.kind
+        , hedged.rule
+        , hedged.value
+        , hedged.reason
+        , hedged.view
+        , hedged.source
+        , hedged.source_no
+        , hedged.place
+        , hedged.phrase
+        , hedged.hedge
+        , string_agg(known.meaning, '; and ' ORDER BY known.rank) AS meaning
+    FROM hedged
+    CROSS JOIN unnest(string_split(coalesce(hedged.reason, ''), ' + ')) WITH ORDINALITY AS single (reason, place)
+    LEFT JOIN map.lydus_reason AS known ON single.reason = known.reason
+    GROUP BY
+        hedged.instance_id
+        , hedged.record_id
+        , hedged.class
+        , hedged.kind
+        , hedged.rule
+        , hedged.value
+        , hedged.reason
+        , hedged.view
+        , hedged.source
+        , hedged.source_no
+        , hedged.place
+        , hedged.phrase
+        , hedged.hedge
+)
+
+, facts AS (
+    SELECT
+        reasons.instance_id
+        , reasons.record_id
+        , reasons.class
+        , reasons.kind
+        , reasons.rule
+        , reasons.value
+        , reasons.reason
+        , reasons.view
+        , reasons.source
+        , reasons.source_no
+        , reasons.place
+        , reasons.phrase
+        , reasons.hedge
+        , record.source_file
+        , record.row_no
+        , wording.text AS said
+        , CASE
+            WHEN reasons.rule = 'code'
+                THEN
+                    'dx_phrase: ' || reasons.phrase || '; dx_code: ' || reasons.value
+                    || coalesce(', ' || code.name || ', ' || coalesce(code.class, 'no class'), '')
+            WHEN whole.key IS NOT NULL
+                THEN
+                    'lydus_whole_line: ' || whole.text || ', ' || whole.kind
+                    || coalesce(', statement ' || whole.statement_no, '')
+        END AS map_row
+        , 'Line ' || reasons.source_no || ' says "' || wording.text || '"' AS line
+        , CASE
+            WHEN reasons.rule = 'code'
+                THEN
+                    'its phrase "' || reasons.phrase || '" is code ' || reasons.value
+                    || coalesce(' (' || code.name || ')', '')
+            WHEN whole.key IS NULL THEN 'its phrase "' || reasons.phrase || '"'
+            WHEN whole.statement_no IS NULL THEN 'as a whole the older wording of such a line'
+            ELSE 'as a whole the listed statement ' || whole.statement_no
+        END AS finding
+        , reasons.meaning
+        || CASE WHEN reasons.hedge IS NULL THEN '' ELSE ' (here ' || reasons.hedge || ')' END
+        || CASE
+            WHEN strpos(reasons.reason, 'serial_comparison') > 0 AND section.line_no < reasons.source_no
+                THEN ' (here it begins in line ' || section.line_no || ')'
+            ELSE ''
+        END AS meaning
+    FROM reasons
+    INNER JOIN raw_lydus.record AS record ON reasons.record_id = record.record_id
+    LEFT JOIN raw_lydus.dx_line AS line
+        ON reasons.record_id = line.record_id AND reasons.source = 'line' AND reasons.source_no = line.line_no
+    LEFT JOIN raw_lydus.dx_text AS wording ON line.text_id = wording.text_id
+    LEFT JOIN map.dx_code AS code ON reasons.rule = 'code' AND reasons.value = CAST(code.code AS VARCHAR)
+    LEFT JOIN map.lydus_whole_line AS whole
+        ON reasons.rule = 'whole_line' AND reasons.place = 0 AND reasons.phrase = whole.text
+    LEFT JOIN lydus.comparison_section_v0 AS section ON reasons.record_id = section.record_id
+)
+
+SELECT
+    instance_id
+    , concat_ws(' ', kind, rule, class, source_no, place, value) AS evidence
+    , record_id
+    , class
+    , kind
+    , rule
+    , value
+    , reason IS NULL AS accepted
+    , reason
+    , view
+    , source
+    , source_no
+    , source_file
+    , CAST(row_no AS INTEGER) AS first_row
+    , CAST(row_no AS INTEGER) AS last_row
+    , said
+    , map_row
+    , CASE
+        WHEN kind = 'exclusion' AND rule = 'whole_line'
+            THEN line || ': ' || finding || '. It takes ' || class || ' from the record (' || meaning || ')'
+        WHEN line IS NULL THEN upper(substr(meaning, 1, 1)) || substr(meaning, 2)
+        WHEN kind = 'left_out' THEN line || ': ' || meaning
+        WHEN reason IS NULL THEN line || ': ' || finding || ', class ' || class
+        ELSE line || ': ' || finding || ', class ' || class || '. Refused: ' || meaning
+    END || '.' AS words
+    , place
+    , phrase
+    , hedge
+FROM facts
