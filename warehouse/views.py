@@ -87,9 +87,7 @@ class View:
                 tables.add(f"{node['schema_name']}.{node['table_name']}")
             return node if "error" in node else None
 
-        if self.sql not in _trees:
-            _parse([self.sql])
-        tree = json.loads(_trees[self.sql], object_hook=collect)
+        tree = json.loads(syntax_tree(self.sql), object_hook=collect)
         if tree["error"]:
             raise RegistryError(
                 f"{self.path}: found {tree['error_message']}; expected one SELECT that DuckDB takes",
@@ -110,6 +108,13 @@ def _parser() -> duckdb.DuckDBPyConnection:
 
 _trees: dict[str, str] = {}
 """SELECT → its tree as DuckDB serialises it."""
+
+
+def syntax_tree(sql: str) -> str:
+    """DuckDB's tree of a SELECT as JSON text; ``error`` is true in it for a text that DuckDB cannot parse."""
+    if sql not in _trees:
+        _parse([sql])
+    return _trees[sql]
 
 
 def _parse(texts: list[str]) -> None:
