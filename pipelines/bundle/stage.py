@@ -185,7 +185,7 @@ def _members(home: Home, spec: Spec) -> tuple[dict[str, bytes], str | None]:
 
 
 def _built(home: Home, lineage: list[View], present: Mapping[str, Input]) -> dict[str, dict]:
-    """The manifest entries of the stored views behind a task. HomeError where one is not of the present rules and data."""
+    """The manifest entries of the stored views behind a task. HomeError where one is of other rules or data."""
     manifest = read_manifest(home)["views"]
     prints = build_fingerprints(lineage, present)
     stored = [view.name for view in lineage if view.stored]
