@@ -68,7 +68,7 @@ WITH evidence AS (
         , string_agg(
             CASE
                 WHEN is_premature
-                    THEN beat_type || ' in line ' || row_no || ' at ' || CAST(time_s AS DECIMAL) || ' s'
+                    THEN beat_type || ' in line ' || row_no || ' at ' || round(time_s * 1000) / 1000 || ' s'
             END
             , ', ' ORDER BY row_no
         ) AS premature
@@ -92,8 +92,8 @@ WITH evidence AS (
         gap.case_id
         , gap.row_no
         , max(line.row_no) AS before_row
-        , CAST(CAST(gap.from_s AS DECIMAL) AS VARCHAR) AS from_s
-        , CAST(CAST(gap.to_s AS DECIMAL) AS VARCHAR) AS to_s
+        , CAST(round(gap.from_s * 1000) / 1000 AS VARCHAR) AS from_s
+        , CAST(round(gap.to_s * 1000) / 1000 AS VARCHAR) AS to_s
     FROM vitaldb.annotation_gap_v0 AS gap
     INNER JOIN vitaldb.annotation_v0 AS line ON gap.case_id = line.case_id AND line.row_no < gap.row_no
     GROUP BY gap.case_id, gap.row_no, gap.from_s, gap.to_s
@@ -104,9 +104,9 @@ WITH evidence AS (
         case_id
         , run_no
         , last_row_no
-        , CAST(CAST(from_s AS DECIMAL) AS VARCHAR) AS from_s
-        , CAST(CAST(to_s AS DECIMAL) AS VARCHAR) AS to_s
-        , CAST(CAST(to_s - from_s AS DECIMAL) AS VARCHAR) AS lasts_s
+        , CAST(round(from_s * 1000) / 1000 AS VARCHAR) AS from_s
+        , CAST(round(to_s * 1000) / 1000 AS VARCHAR) AS to_s
+        , CAST(round((to_s - from_s) * 1000) / 1000 AS VARCHAR) AS lasts_s
     FROM vitaldb.normal_context_v0
 )
 

@@ -1,0 +1,32 @@
+-- task.ecg_heartbeat_arrhythmia_why v0
+-- layer: report
+-- grain: instance_id, evidence
+-- shard: none
+-- stored: no
+-- status: draft
+-- source: ecg-heartbeat-arrhythmia@0; mitbih.beat_why v0; map.mitbih_reason
+--
+-- Why a beat has its class, and why it is left out where it is: the rows of mitbih.beat_why
+-- (CONTRIBUTING.md says what the columns are).
+
+SELECT
+    task.instance_id
+    , why.evidence
+    , task.record_id
+    , why.class
+    , why.kind
+    , why.rule
+    , why.value
+    , why.accepted
+    , why.reason
+    , why.view
+    , why.source
+    , why.source_no
+    , why.source_file
+    , why.first_row
+    , why.last_row
+    , why.said
+    , why.map_row
+    , why.words
+FROM task.ecg_heartbeat_arrhythmia_v0 AS task
+INNER JOIN mitbih.beat_why_v0 AS why ON task.record_id = why.record_id AND task.row_no = why.row_no
