@@ -234,6 +234,46 @@ def audit(task, home, json) -> None:
         raise CheckFailed(f"{len(failed)} of {len(findings)} audits return rows: {', '.join(failed)}")
 
 
+@verb("diff", json=True)
+@click.argument("names", metavar="[A B] | [TASK] …", nargs=-1)
+@click.option("--since", metavar="REV", help="Compare with this git revision; TASK: flips of these alone.")
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(["text", "json", "markdown", "junit"]),
+    default="text",
+    show_default=True,
+    help="markdown: a comment for a pull request.",
+)
+@click.option("--parquet", type=click.Path(path_type=Path), metavar="FILE", help="Write all flips there too.")
+@click.option(
+    "--max-flips",
+    metavar="N|N%",
+    help="Exit 1 when more instances of a task differ: a number, or a share of the task's instances.",
+)
+@click.option(
+    "--show", type=click.IntRange(0), default=10, show_default=True, help="Flips that a text spells out."
+)
+def diff(names, since, format, parquet, max_flips, show, home, json) -> None:
+    """What changed between two versions, in words, and every instance that flips, with the evidence.
+
+    A and B are two versions of a view (vitaldb.normal_context@0 @1), two maps (map.NAME or CSV files that are named
+    for the map), or two tasks. With --since: every view, map, split and task spec of the working tree that differs
+    from REV. A difference alone is no failure (exit 0); beyond --max-flips the exit code is 1.
+    """
+    from warehouse.diff import command
+    from warehouse.diff.result import Budget
+
+    budget = Budget.of(max_flips) if max_flips is not None else None
+    found = command.find(home, names, since)
+    command.write(found, parquet)
+    click.echo(command.render(found, "json" if json else format, show, budget))
+    beyond = found.beyond(budget) if budget else []
+    if beyond:
+        listed = ", ".join(f"{task.name} ({task.differing:,})" for task in beyond)
+        raise CheckFailed(f"more instances differ than --max-flips {max_flips} allows: {listed}")
+
+
 def image_options(function: Callable) -> Callable:
     """What decides how an image is made; the defaults are the published settings."""
     from pipelines.render.settings import LAYOUTS, PALETTES

@@ -83,14 +83,14 @@ def split_note(home: Home, spec: Spec) -> str | None:
     return None if origin is None else f"split {spec.data['split']['name']}: {origin}"
 
 
-def draw(name: str) -> Split:
-    """Draw a declared split and hold it against its locked digest.
+def draw(name: str, declared: dict | None = None) -> Split:
+    """Draw a declared split and hold it against its locked digest; ``declared`` in the place of the registry's.
 
     Raises RegistryError when sizes or digest differ: another numpy stream, or an edited declaration.
     """
     import numpy as np
 
-    declared = declaration(name)
+    declared = declared or declaration(name)
     units = np.arange(declared["units"]["first"], declared["units"]["last"] + 1)
     sizes = declared["parts"]
     if sum(sizes.values()) != len(units):

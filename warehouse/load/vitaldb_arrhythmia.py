@@ -89,7 +89,7 @@ def load(
         raw.write_table(folder, "annotation", annotation, report)
         raw.write_table(folder, "metadata", metadata, report)
         raw.write_table(folder, "clinical", clinical, report)
-        raw.write_table(folder, "split", _split(), report)
+        raw.write_table(folder, "split", split_table(splits.draw(card_of(DATASET)["split"])), report)
         write_signals(folder, home.raw / DATASET, metadata, signals, workers, progress, report)
         write_report(folder, report)
     return report
@@ -249,7 +249,7 @@ def _release(files: list[AnnotationFile]) -> dict:
     }
 
 
-def _split() -> pa.Table:
-    split = splits.draw(card_of(DATASET)["split"])
+def split_table(split: splits.Split) -> pa.Table:
+    """``split.vitaldb``, a row a subject."""
     schema = pa.schema([("subject_id", pa.int32()), ("part", pa.string())])
     return from_rows(zip(split.units.tolist(), split.parts.tolist(), strict=True), schema)
