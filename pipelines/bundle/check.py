@@ -117,12 +117,10 @@ def _links(archive: Archive, folder: Path, home: Home | None, result: _Result) -
     try:
         opened = _open(archive, folder, index)
     except (LeadhouseError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        yield Link(
-            "rules", False, f"{type(error).__name__}: {error}", "spec, manifest and views that can be read"
-        )
+        yield Link("rules", False, _words(error, folder), "spec, manifest and views that can be read")
         return
     for links in (_rules(opened), _labels(opened, result)):
-        yield from each(_guarded(links))
+        yield from each(_guarded(links, folder))
         if broken:
             return
     if home is not None:
@@ -133,15 +131,18 @@ def _links(archive: Archive, folder: Path, home: Home | None, result: _Result) -
         )
 
 
-def _guarded(links: Iterator[Link]) -> Iterator[Link]:
+def _guarded(links: Iterator[Link], folder: Path) -> Iterator[Link]:
     """The links, and a broken one where a member has not the shape that is relied on."""
     try:
         yield from links
     except (duckdb.Error, LeadhouseError, ValueError, KeyError, TypeError, AttributeError) as error:
-        text = " ".join(str(error).split())
-        yield Link(
-            "contents", False, f"{type(error).__name__}: {text[:300]}", "members as `bundle` writes them"
-        )
+        yield Link("contents", False, _words(error, folder), "members as `bundle` writes them")
+
+
+def _words(error: Exception, folder: Path) -> str:
+    """An error in one line, with members by their names in the archive."""
+    text = " ".join(str(error).replace(f"{folder}/", "").split())
+    return f"{type(error).__name__}: {text[:300]}"
 
 
 def _index(archive: Archive) -> dict[str, Any]:
@@ -195,6 +196,7 @@ def _open(archive: Archive, folder: Path, index: Mapping[str, Any]) -> Opened:
     catalog = Catalog.read(folder / "sql")
     if index["view"] not in catalog:
         raise RegistryError(f"found no view {index['view']}; expected the task's view in sql/")
+    catalog.lineage([index["view"]])  # each view is parsed, and what it reads is looked up
     return Opened(archive, folder, index, manifest, read_spec(folder / "spec.json"), catalog)
 
 

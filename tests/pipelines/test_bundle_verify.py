@@ -15,6 +15,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from releases import small_release
 
 import cli
 from pipelines.bundle.archive import TIME, write_archive
@@ -22,6 +23,7 @@ from pipelines.bundle.check import render_bundle, verify_bundle
 from pipelines.bundle.stage import as_json, bundle
 from warehouse.errors import HomeError, InputError, UsageError
 from warehouse.home import Home
+from warehouse.load.vitaldb_arrhythmia import load
 from warehouse.spec import specs
 
 LYDUS, VITALDB = "lydus-ecg-image@0", "vitaldb-arrhythmia-abnormal@0"
@@ -229,14 +231,9 @@ def test_another_membership_is_found_on_the_data(lydus, lydus_home, tmp_path):
     assert verify_bundle(file, lydus_home)["broken"].startswith("splits/lydus.csv: found another membership")
 
 
-def test_other_data_gives_other_rows(vitaldb, tmp_path_factory):
-    from releases import small_release
-
-    from warehouse.load.vitaldb_arrhythmia import load
-
-    place = tmp_path_factory.mktemp("other")
-    home = Home(place / "data")
-    load(home, small_release(place / "release", seed=5))
+def test_other_data_gives_other_rows(vitaldb, tmp_path):
+    home = Home(tmp_path / "data")
+    load(home, small_release(tmp_path / "release", seed=5))
     result = verify_bundle(vitaldb, home)
     assert result["broken"].startswith("rows of ")
     assert any("other files than the bundle was built from" in note for note in result["notes"])
@@ -366,7 +363,7 @@ def test_bytes_beside_the_members(lydus, tmp_path):
     content = lydus.read_bytes()
     for other in (b"#!/bin/sh\n" + content, content + b"x"):
         (tmp_path / "x.zip").write_bytes(other)
-        with pytest.raises(InputError, match="where its members need|no whole zip archive"):
+        with pytest.raises(InputError, match=r"where its members need|no whole zip archive"):
             verify_bundle(tmp_path / "x.zip")
 
 
@@ -375,7 +372,7 @@ def test_an_archive_that_was_cut_short_or_is_none(lydus, tmp_path):
     file = tmp_path / "x.zip"
     for size in (0, 1, 21, 100, len(content) // 2, len(content) - 1):
         file.write_bytes(content[:size])
-        with pytest.raises(InputError, match="no whole zip archive|where its members need"):
+        with pytest.raises(InputError, match=r"no whole zip archive|where its members need"):
             verify_bundle(file)
     file.write_bytes(b"a text\n" * 1000)
     with pytest.raises(InputError, match="no whole zip archive"):
