@@ -68,8 +68,8 @@ def _drop(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def verb(name: str, *, json: bool = False) -> Callable:
-    """A command that has ``--data`` and, when it reads, ``--json``."""
+def verb(name: str, *, json: bool = False, of: click.Group | None = None) -> Callable:
+    """A command, of a group or of the street, that has ``--data`` and, when it reads, ``--json``."""
 
     def decorate(function: Callable) -> click.Command:
         if json:
@@ -81,7 +81,7 @@ def verb(name: str, *, json: bool = False) -> Callable:
             callback=lambda ctx, param, value: Home.resolve(value),
             help="The data home; default $LEADHOUSE_DATA, else ./data.",
         )(function)
-        return main.command(name)(function)
+        return (of or main).command(name)(function)
 
     return decorate
 
@@ -545,6 +545,62 @@ def bundle(task, out, home, json) -> None:
     print_json(made.as_json()) if json else click.echo(made.as_text())
 
 
+@main.group("review")
+@click.option("--data", "data", metavar="DIR", help="The data home; default $LEADHOUSE_DATA, else ./data.")
+@click.pass_context
+def review(ctx, data) -> None:
+    """Readers' verdicts on labels: kept beside the labels for good, counted in `counts`, never changing a label."""
+    if data:
+        ctx.default_map = {name: {"home": data} for name in review.commands}
+
+
+@verb("add", json=True, of=review)
+@click.argument("task")
+@click.argument("instance")
+@click.argument("class_", metavar="CLASS")
+@click.option("--agree", "verdict", flag_value="agree", help="The label is right.")
+@click.option("--disagree", "verdict", flag_value="disagree", help="It is not.")
+@click.option("--reader", required=True, metavar="NAME", help="Who says so.")
+@click.option("--reason", default="", metavar="TEXT", help="Why.")
+@click.option("--date", "day", default="", metavar="DATE", help="ISO date, or date and time; default: now.")
+def review_add(task, instance, class_, verdict, reader, reason, day, home, json) -> None:
+    """Store one verdict on what TASK says of CLASS for INSTANCE."""
+    from warehouse.review.verdicts import add
+
+    if verdict is None:
+        raise UsageError("found neither --agree nor --disagree; expected one of them")
+    added = add(home, task, instance, class_, verdict == "agree", reader, reason, day)
+    print_json(added.as_json()) if json else click.echo(added.as_text())
+
+
+@verb("import", json=True, of=review)
+@click.argument("file", metavar="CSV", type=click.Path(path_type=Path))
+@click.argument("task", required=False)
+def review_import(file, task, home, json) -> None:
+    """Store the verdicts of a CSV file, all or none.
+
+    Columns: instance_id, class, agree (yes, no), reader, date, reason if there is one, and task where TASK is not
+    given. What is stored already is counted and left.
+    """
+    from warehouse.review.verdicts import import_csv
+
+    added = import_csv(home, file, task)
+    print_json(added.as_json()) if json else click.echo(added.as_text())
+
+
+@verb("list", json=True, of=review)
+@click.argument("task")
+def review_list(task, home, json) -> None:
+    """Every verdict on TASK, what the label was and is, and whether a later verdict replaced it."""
+    from warehouse.review.agreement import LISTED, verdicts
+    from warehouse.table import as_text
+
+    rows = verdicts(home, task)
+    print_json([dict(zip(LISTED, row, strict=True)) for row in rows]) if json else click.echo(
+        as_text(LISTED, rows) if rows else "no verdicts"
+    )
+
+
 @verb("cite", json=True)
 @click.argument("task")
 def cite(task, home, json) -> None:
@@ -553,6 +609,20 @@ def cite(task, home, json) -> None:
 
     citation = stage.cite(home, task)
     print_json(citation) if json else click.echo(stage.as_text(citation))
+
+
+@verb("docs", json=True)
+@click.argument("out", required=False, type=click.Path(path_type=Path))
+def docs(out, home, json) -> None:
+    """Write the label book: tasks, views, maps and examples of the data home as one static folder.
+
+    OUT is a new or empty folder, or an earlier book, which is replaced; default docs in the data home. Open its
+    index.html: no server, nothing fetched. The same home gives the same bytes.
+    """
+    from pipelines.book.write import write_book
+
+    folder = write_book(home, out)
+    print_json({"book": str(folder)}) if json else click.echo(folder / "index.html")
 
 
 @verb("demo")

@@ -13,9 +13,10 @@ from warehouse.digests import file_digest
 from warehouse.errors import HomeError
 from warehouse.home import Home
 from warehouse.images import SCHEMA, changed_files, images_folder
+from warehouse.leakage import FORBIDDEN, checks_of, forbidden_columns
 from warehouse.manifest import read_manifest
 from warehouse.query import connect
-from warehouse.spec import Spec, find_spec, specs
+from warehouse.spec import find_spec, specs
 from warehouse.views import Catalog, View
 
 SHOWN = 10
@@ -89,11 +90,22 @@ def audit(home: Home, task: str | None = None) -> list[Finding]:
                 f"SELECT {keys}, count(*) AS n FROM {view.name} GROUP BY {keys} HAVING count(*) > 1",
             )
         )
-    if task is not None and find_spec(task).data.get("input", {}).get("never"):
-        findings.append(_forbidden(find_spec(task), manifest, con))
+    for spec in specs() if task is None else [find_spec(task)]:
+        if FORBIDDEN in checks_of(spec) and spec.view in manifest:
+            what = "columns that the spec keeps from images"
+            findings.append(_run(con, f"{spec.view}: forbidden columns", what, forbidden_columns(spec)))
     findings += [_files(home, manifest, stored), _raw_files(home, catalog, stored)]
     folders = [images_folder(home, find_spec(task))] if task is not None else sorted(home.images.glob("*"))
     return [*findings, _image_files(folders)] if any(folder.is_dir() for folder in folders) else findings
+
+
+def audit_views(home: Home, names: set[str]) -> list[Finding]:
+    """Run these audit views alone, as :func:`audit` would; nothing is hashed and no grain looked at."""
+    home = home.pin()
+    catalog = Catalog.read()
+    con = connect(home, catalog=catalog)
+    present = inputs(home)
+    return [_audit_view(con, view, present) for view in catalog.values() if view.name in names]
 
 
 def as_text(findings: list[Finding]) -> str:
@@ -127,22 +139,6 @@ def declared_leaks() -> set[str]:
         for spec in specs()
         if (leak := spec.data.get("known_leak"))
     }
-
-
-def _forbidden(spec: Spec, manifest: dict, con: duckdb.DuckDBPyConnection) -> Finding:
-    """Columns that the spec keeps from images, in the task view or their table; there no key and no class either."""
-    never = {name.replace(" ", "_") for name in spec.data["input"]["never"]}
-    table = f"{SCHEMA}.{spec.view.removeprefix('task.')}"
-    keys = {"record_id", "group_id", "part", "fold", "scored", "left_out", *spec.classes}
-    try:
-        drawn = [name for name, *_ in con.execute(f"DESCRIBE {table}").fetchall()]
-    except duckdb.CatalogException:
-        drawn = []
-    columns = manifest.get(spec.view, {"columns": {}})["columns"]
-    found = [(spec.view, name) for name in columns if name in never - {"record_id"}]
-    found += [(table, name) for name in drawn if name in never | keys]
-    what = "columns that the spec keeps from images"
-    return Finding("forbidden columns", what, ("table", "column"), tuple(found[:SHOWN]), len(found))
 
 
 def _run(con: duckdb.DuckDBPyConnection, name: str, what: str, query: str) -> Finding:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -13,9 +15,13 @@ from warehouse.errors import UsageError
 from warehouse.home import Home, read_pinned
 from warehouse.manifest import stale
 from warehouse.query import connect
+from warehouse.review.home import has_verdicts
 from warehouse.spec import Spec, find_spec
 from warehouse.task import as_built, task_file
 from warehouse.views import Catalog
+
+if TYPE_CHECKING:
+    from warehouse.review.agreement import Agreement
 
 PARTS = ("train", "validation", "test")
 NO_PART = "unassigned"
@@ -31,14 +37,18 @@ class Counts:
     rows: list[tuple]
     stale: list[str]
     notes: list[str]
+    agreement: Sequence[Agreement] = ()
+    """Readers against labels, where somebody has reviewed the task."""
 
     def as_json(self) -> dict:
         """``{"task", "parts": {part: {"records", "left_out", "scored", "classes"}}, "notes"}``.
 
-        With a column: ``by`` and ``groups`` (value → parts) in place of ``parts``.
+        With a column: ``by`` and ``groups`` (value → parts) in place of ``parts``. Where somebody has reviewed the
+        task, ``agreement`` too: a list of :class:`warehouse.review.agreement.Agreement`.
         """
+        reviewed = {"agreement": [each.as_json() for each in self.agreement]} if self.agreement else {}
         if self.column is None:
-            return {"task": self.spec.name, "parts": self._parts(self.rows), "notes": self.notes}
+            return {"task": self.spec.name, "parts": self._parts(self.rows), "notes": self.notes, **reviewed}
         groups: dict[str, list[tuple]] = {}
         for row in self.rows:
             groups.setdefault("unknown" if row[0] is None else str(row[0]), []).append(row)
@@ -47,6 +57,7 @@ class Counts:
             "by": self.column,
             "groups": {value: {"parts": self._parts(rows)} for value, rows in groups.items()},
             "notes": self.notes,
+            **reviewed,
         }
 
     def as_text(self) -> str:
@@ -60,7 +71,12 @@ class Counts:
         else:
             head.insert(0, self.column)
             rows = [("unknown" if row[0] is None else row[0], *row[1:]) for row in self.rows]
-        return "\n".join([self.spec.name, as_text(head, rows), *(f"note: {note}" for note in self.notes)])
+        lines = [self.spec.name, as_text(head, rows), *(f"note: {note}" for note in self.notes)]
+        if self.agreement:
+            from warehouse.review.agreement import table
+
+            lines += ["", "readers against today's labels", as_text(*table(self.agreement))]
+        return "\n".join(lines)
 
     def _parts(self, rows: list[tuple]) -> dict:
         return {
@@ -100,7 +116,12 @@ def _count(home: Home, spec: Spec, by: str | None) -> Counts:
     else:
         con, source, value = _by_record(home, spec, path, by, own)
     rows = count_rows(con, spec, source, value)
-    return Counts(spec, by, rows, stale(home, spec.view), caveats(home, spec, *alone(con)))
+    reviewed: Sequence[Agreement] = ()
+    if has_verdicts(home):
+        from warehouse.review.agreement import agreement
+
+        reviewed = agreement(home, spec.name)
+    return Counts(spec, by, rows, stale(home, spec.view), caveats(home, spec, *alone(con)), reviewed)
 
 
 def count_rows(

@@ -59,6 +59,32 @@ JOURNAL = ".journal.jsonl"
 SCHEMA = "image"
 """``image.<task>_v<N>`` is the table in SQL."""
 
+COLUMNS = {
+    "instance_id": "VARCHAR",
+    "file": "VARCHAR",
+    "format": "VARCHAR",
+    "width": "INTEGER",
+    "height": "INTEGER",
+    "bytes": "BIGINT",
+    "sha256": "VARCHAR",
+    "geometry_sha256": "VARCHAR",
+    "wfdb_uv_per_count": "INTEGER",
+    "seed": "BIGINT",
+    "font": "VARCHAR",
+    "grey": "DOUBLE",
+    "noise": "BIGINT",
+    "crop_coin": "BOOLEAN",
+    "warm": "BOOLEAN",
+    "temperature": "BIGINT",
+    "rotation": "BIGINT",
+    "crop": "DOUBLE",
+    "crease_angle": "BIGINT",
+    "creases_down": "BIGINT",
+    "creases_across": "BIGINT",
+    "texture": "BIGINT",
+}
+"""Columns of the table with DuckDB's types, as ``pipelines.render.folder`` writes them (a test compares)."""
+
 _KEYS = ("version", "task", "settings", "settings_digest", "digest", "images", "tables", "parts", "failed")
 
 

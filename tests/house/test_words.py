@@ -19,6 +19,7 @@ ALLOWED = {
         "Start",
     ): "the grammar of the marker column; what markers mean, the views say",
     ("pipelines/folders.py", "F"): "the name of a measure",
+    ("warehouse/images.py", "noise"): "a column of the table of images",
     ("warehouse/synthetic/lydus.py", "F"): "a sex",
     ("warehouse/synthetic/lydus_plan.py", "hypertrophy"): "an axis of registry/synthetic",
     ("warehouse/synthetic/lydus_words.py", "hypertrophy"): "an axis of registry/synthetic",

@@ -14,13 +14,25 @@ from pipelines.render.draws import draw, seed_of
 from pipelines.render.stage import render_task
 from warehouse.audit import NOT_RENDERED, audit
 from warehouse.errors import HomeError
-from warehouse.images import DRAWS, MANIFEST, TABLE
+from warehouse.images import COLUMNS, DRAWS, MANIFEST, TABLE
 from warehouse.spec import find_spec
 from warehouse.views import Catalog
 
 N = 3000
 AUDIT = "task.lydus_ecg_image_drawn_by_class_v0"
+FORBIDDEN = "task.lydus_ecg_image_v0: forbidden columns"
 CLASSES = find_spec(TASK).classes
+
+
+def test_the_columns_of_the_table_are_the_declared_ones():
+    import polars as pl
+
+    from pipelines.render.folder import schema
+
+    con = duckdb.connect()
+    con.register("written", pl.DataFrame(schema=schema()).to_arrow())
+    described = con.execute("DESCRIBE written").fetchall()
+    assert [(name, kind) for name, kind, *_ in described] == list(COLUMNS.items())
 
 
 def found(noise, temperature, size, labels) -> set[tuple[str, str]]:
@@ -104,7 +116,7 @@ def test_audit_says_that_nothing_is_rendered_and_runs_once_it_is(tmp_path):
     render_task(home, TASK, workers=1)
     after = {finding.name: finding.count for finding in audit(home, TASK)}
     assert {name: after[name] for name in about_images} == dict.fromkeys(about_images, 0)
-    assert after["forbidden columns"] == 0
+    assert after[FORBIDDEN] == 0
 
 
 def test_a_column_that_images_must_not_have_is_found(tmp_path):
@@ -115,7 +127,7 @@ def test_a_column_that_images_must_not_have_is_found(tmp_path):
     for column in ("age", "record_id", "part", "AFIB/AFL"):
         pq.write_table(table.append_column(column, [["x"] * table.num_rows]), path)
         findings = {finding.name: finding for finding in audit(home, TASK)}
-        assert findings["forbidden columns"].rows == ((f"image.{FOLDER}", column),)
+        assert findings[FORBIDDEN].rows == ((f"image.{FOLDER}", column),)
 
 
 def test_images_that_are_not_the_ones_that_were_rendered_are_found(tmp_path):

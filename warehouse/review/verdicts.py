@@ -1,0 +1,281 @@
+"""``review add`` and ``review import``: verdicts as people write them, checked against the task before any is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+
+import duckdb
+
+from warehouse.database import parquet
+from warehouse.errors import InputError, Problem, UsageError
+from warehouse.home import Home
+from warehouse.review.store import append, stored
+from warehouse.spec import Spec, find_spec
+from warehouse.task import as_built, task_file
+
+AGREE = {"yes": True, "true": True, "1": True, "agree": True, "y": True,
+         "no": False, "false": False, "0": False, "disagree": False, "n": False}  # fmt: skip
+COLUMNS = {
+    "instance_id": ("instance_id", "instance"),
+    "class": ("class",),
+    "agree": ("agree",),
+    "reader": ("reader", "reviewer"),
+    "reason": ("reason",),
+    "date": ("date",),
+    "task": ("task",),
+}
+"""What a verdict says → the names of the column for it in an imported table."""
+NEEDED = ("instance_id", "class", "agree", "reader", "date")
+LONGEST = {"reader": 100, "reason": 2_000}
+"""Characters."""
+KEY = ("task", "instance_id", "class", "reader", "verdict_at")
+
+
+@dataclass(frozen=True)
+class Given:
+    """A verdict as it was written; ``place`` and ``row`` say where."""
+
+    task: str
+    instance_id: str
+    klass: str
+    agree: str
+    reader: str
+    reason: str
+    date: str
+    place: str
+    row: int | None = None
+
+
+@dataclass(frozen=True)
+class Added:
+    """What became of verdicts: how many were stored, how many were there already, how many there are now."""
+
+    stored: int
+    known: int
+    total: int
+
+    def as_json(self) -> dict:
+        return {"stored": self.stored, "known": self.known, "verdicts": self.total}
+
+    def as_text(self) -> str:
+        """One line."""
+        known = f", {self.known:,} were there already" if self.known else ""
+        return (
+            f"{self.stored:,} verdict{'' if self.stored == 1 else 's'} stored{known}; {self.total:,} in all"
+        )
+
+
+def add(
+    home: Home,
+    task: str,
+    instance_id: str,
+    klass: str,
+    agree: bool,
+    reader: str,
+    reason: str = "",
+    day: str = "",
+) -> Added:
+    """Store one verdict. ``day``: an ISO date or date and time, by default now (UTC, to the second).
+
+    Raises UsageError for a task that is not there, InputError for anything else that is wrong, and for a verdict that
+    the reader's last one on this label says already.
+    """
+    spec = find_spec(task)
+    day = day or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    given = Given(spec.name, instance_id, klass, "yes" if agree else "no", reader, reason, day, "review add")
+    with home.writer("review add"):
+        rows, _ = _checked(home, [given])
+        before = [
+            row
+            for row in stored(home, spec.name)
+            if all(row[name] == rows[0][name] for name in ("instance_id", "class", "reader"))
+        ] if rows else []  # fmt: skip
+        last = max(before, key=lambda row: (row["verdict_at"], row["verdict_no"]), default=None)
+        same = ("agree", "reason", "label_seen", "label_rule")
+        if not rows or (last and all(last[name] == rows[0][name] for name in same)):
+            raise InputError(
+                f"{spec.name} {instance_id} {klass}: found this verdict by {reader} stored already; expected a new one",
+                next_step="nothing to do; `review list` shows what is stored",
+            )
+        return Added(1, 0, append(home, rows))
+
+
+def import_csv(home: Home, path: Path, task: str | None = None) -> Added:
+    """Store the verdicts of a CSV file, all or none; those that are stored already are counted and left.
+
+    Columns: instance_id (or instance), class, agree (yes, no), reader (or reviewer), date, reason if there is one, and
+    task where ``task`` is not given. Raises InputError with every row that is wrong, UsageError for a file that is
+    not there.
+    """
+    if not path.is_file():
+        raise UsageError(f"{path}: found no file; expected a CSV of verdicts")
+    named = find_spec(task).name if task else None
+    with home.writer("review import"):
+        given = _read(path, named)
+        rows, known = _checked(home, given)
+        total = append(home, rows) if rows else _count(home, {each.task for each in given})
+        return Added(len(rows), known, total)
+
+
+def _count(home: Home, tasks: Iterable[str]) -> int:
+    return sum(len(stored(home, task)) for task in tasks)
+
+
+def _read(path: Path, task: str | None) -> list[Given]:
+    from warehouse.load.metadata_csv import header_of, read_rows
+
+    header = header_of(path)
+    names = {
+        part: next((name for name in known if name in header), known[0]) for part, known in COLUMNS.items()
+    }
+    needed = [names[part] for part in (*NEEDED, *(() if task else ("task",)))]
+    found = []
+    for row, fields in read_rows(path, needed, list(names.values())):
+        text = {part: fields.get(name, "").strip() for part, name in names.items()}
+        found.append(
+            Given(
+                task=task or text["task"],
+                instance_id=text["instance_id"],
+                klass=text["class"],
+                agree=text["agree"],
+                reader=text["reader"],
+                reason=text["reason"],
+                date=text["date"],
+                place=path.name,
+                row=row,
+            )
+        )
+    if not found:
+        raise InputError(
+            f"{path.name}: nothing stored", [Problem(path.name, "no rows", "a row a verdict", 2)]
+        )
+    return found
+
+
+def _checked(home: Home, given: Sequence[Given]) -> tuple[list[dict], int]:
+    """The rows to store, and how many of the given ones are stored already. InputError with all that is wrong."""
+    problems: list[Problem] = []
+    rows: dict[tuple, tuple[dict, Given]] = {}
+    known = 0
+    for name in dict.fromkeys(each.task for each in given):
+        theirs = [each for each in given if each.task == name]
+        try:
+            spec = find_spec(name)
+        except UsageError as error:
+            problems += [Problem(each.place, f"task {name!r}", "a task", each.row) for each in theirs]
+            if theirs[0].row is None:
+                raise error
+            continue
+        labels, rule = _labels(home, spec, {each.instance_id for each in theirs})
+        before = {tuple(row[part] for part in KEY): row for row in stored(home, spec.name)}
+        for each in theirs:
+            faults = list(_faults(home, spec, labels, each))
+            problems += faults
+            if faults:
+                continue
+            row = _row(spec, labels, rule, each)
+            key = tuple(row[part] for part in KEY)
+            earlier = before.get(key) or (rows[key][0] if key in rows else None)
+            if earlier is None:
+                rows[key] = (row, each)
+            elif earlier["agree"] == row["agree"]:
+                known += 1
+            else:
+                where = f"row {rows[key][1].row}" if key in rows else f"verdict {earlier['verdict_no']}"
+                problems.append(
+                    Problem(
+                        each.place,
+                        f"{each.reader} on {each.instance_id} {each.klass} at {row['verdict_at'].isoformat()} "
+                        f"against {where} of the same time",
+                        "one verdict at a time; a change of mind needs a later date, with a time on the same day",
+                        each.row,
+                    )
+                )
+    if problems:
+        raise InputError(
+            f"{given[0].place}: nothing stored", problems, "mend what is listed and give the verdicts again"
+        )
+    return [row for row, _ in rows.values()], known
+
+
+def _labels(home: Home, spec: Spec, ids: set[str]) -> tuple[dict[str, dict[str, bool | None]], str]:
+    """instance → class → label, of the ids that the built task has, and the task view's rule."""
+    entry, file = task_file(home, spec)
+    as_built(Path(file), entry["sha256"])
+    con = duckdb.connect()
+    con.execute("CREATE TABLE wanted (instance_id VARCHAR)")
+    con.executemany("INSERT INTO wanted VALUES (?)", [[name] for name in sorted(ids)])
+    classes = ", ".join(f'task."{name}"' for name in spec.classes)
+    found = con.execute(
+        f"SELECT task.instance_id, {classes} FROM {parquet((Path(file),))} AS task SEMI JOIN wanted USING (instance_id)"
+    ).fetchall()
+    return {name: dict(zip(spec.classes, labels, strict=True)) for name, *labels in found}, entry["rule"]
+
+
+def _faults(home: Home, spec: Spec, labels: dict, each: Given) -> Iterable[Problem]:
+    def problem(found: str, expected: str) -> Problem:
+        return Problem(each.place, found, expected, each.row)
+
+    is_there = each.instance_id in labels
+    if not is_there:
+        near = ", ".join(nearest(home, spec, each.instance_id))
+        yield problem(f"instance {each.instance_id!r}", f"one of {spec.name}, perhaps {near}")
+    if each.klass not in spec.classes:
+        yield problem(f"class {each.klass!r}", f"one of {', '.join(spec.classes)}")
+    elif is_there and labels[each.instance_id][each.klass] is None:
+        yield problem(
+            f"{each.instance_id}, whose {each.klass} is unknown", "an instance with a label to agree with"
+        )
+    if each.agree.lower() not in AGREE:
+        yield problem(f"agree {each.agree!r}", "yes or no")
+    if not each.reader.strip() or not each.reader.isprintable() or len(each.reader) > LONGEST["reader"]:
+        yield problem(f"reader {each.reader[:40]!r}", f"a name of up to {LONGEST['reader']} characters")
+    if len(each.reason) > LONGEST["reason"]:
+        yield problem(f"a reason of {len(each.reason):,} characters", f"up to {LONGEST['reason']:,}")
+    moment = _moment(each.date)
+    if moment is None:
+        yield problem(
+            f"date {each.date!r}", "an ISO date, or date and time, as in 2026-03-01 or 2026-03-01T14:30"
+        )
+    elif moment > datetime.now(UTC).replace(tzinfo=None) + timedelta(days=1):
+        yield problem(f"date {each.date}", "no day that is still to come")
+
+
+def _row(spec: Spec, labels: dict, rule: str, each: Given) -> dict:
+    return {
+        "task": spec.name,
+        "instance_id": each.instance_id,
+        "class": each.klass,
+        "agree": AGREE[each.agree.lower()],
+        "reader": each.reader.strip(),
+        "reason": each.reason.strip() or None,
+        "verdict_at": _moment(each.date),
+        "label_seen": labels[each.instance_id][each.klass],
+        "label_rule": rule,
+        "source_file": None if each.row is None else each.place,
+        "row_no": each.row,
+    }
+
+
+def _moment(text: str) -> datetime | None:
+    """Midnight of a date, or a time (in UTC where it names a zone); None for anything else."""
+    try:
+        if len(text) <= len("2026-03-01"):
+            return datetime.combine(date.fromisoformat(text), time())
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+
+
+def nearest(home: Home, spec: Spec, instance_id: str, n: int = 3) -> list[str]:
+    """The task's ids with the fewest edits from a text."""
+    _, file = task_file(home, spec)
+    found = duckdb.connect().execute(
+        f"SELECT instance_id FROM {parquet((Path(file),))} ORDER BY levenshtein(instance_id, ?), instance_id LIMIT ?",
+        [instance_id[:200], n],
+    )
+    return [name for (name,) in found.fetchall()]
