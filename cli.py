@@ -274,6 +274,38 @@ def diff(names, since, format, parquet, max_flips, show, home, json) -> None:
         raise CheckFailed(f"more instances differ than --max-flips {max_flips} allows: {listed}")
 
 
+@verb("whatif", json=True)
+@click.argument("task")
+@click.option("--accept", metavar="REASON", multiple=True, help="Evidence refused for REASON alone counts.")
+@click.option("--refuse", metavar="RULE", multiple=True, help="Candidates of RULE do not count.")
+@click.option(
+    "--map",
+    "maps",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A CSV in the place of the map that it is named for.",
+)
+@click.option(
+    "--set", "constants", metavar="NAME=VALUE", multiple=True, help="Another value of a constant of the rule."
+)
+@click.option(
+    "--flips", metavar="FILE", type=click.Path(path_type=Path), help="Every flip, .parquet or .csv."
+)
+def whatif(task, accept, refuse, maps, constants, flips, home, json) -> None:
+    """TASK's counts under another rule beside today's; nothing in the data home is written.
+
+    Options can be given several times and together: one question of all of them. REASON may be a family of reasons,
+    such as `hedged` of lydus-ecg-image. A name that is not there is answered with those that are.
+    """
+    from warehouse.whatif import what_if
+
+    answer = what_if(
+        home, task, accept=accept, refuse=refuse, maps=maps, constants=constants, flips=flips
+    )
+    print_json(answer.as_json()) if json else click.echo(answer.as_text())
+
+
 def image_options(function: Callable) -> Callable:
     """What decides how an image is made; the defaults are the published settings."""
     from pipelines.render.settings import LAYOUTS, PALETTES

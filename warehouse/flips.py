@@ -39,8 +39,9 @@ class Comparison:
 
     ``before`` and ``after`` are counts (:class:`warehouse.counts.Counts`). A flip is an instance of both sides and a
     class that it has on one side alone, or that is unknown on one side alone. ``flipped``: instances that flip.
-    ``missing``: the number of instances that one side alone has, by the side that has them. ``by_class``: class → the
-    flips ``lost`` (true → false), ``gained`` (false → true), ``unknown`` (→ null) and ``known`` (null →).
+    ``missing``: the number of instances that one side alone has, by the side that has them. ``by_class``: class → way
+    (``no_to_yes``, ``yes_to_unknown``, …) → flips. ``whole``: side → ``{"records", "scored", "classes"}`` over all
+    instances, left-out ones too.
 
     ``explained``: whether the why view is there on both sides and was asked for. ``relabelled``: whether label or task
     views differ, so that the same evidence may add up otherwise. ``stale``: stored views that the build holds of other
@@ -56,6 +57,7 @@ class Comparison:
     move_count: int
     missing: Mapping[str, int]
     by_class: Mapping[str, Mapping[str, int]]
+    whole: Mapping[str, Mapping]
     explained: bool
     relabelled: bool
     stale: tuple[str, ...]
@@ -212,15 +214,12 @@ def _compare(
         counts.append(Counts(spec, None, count_rows(con, spec, f"{source} AS task"), [], notes))
     _pair(con, specs)
     totals = dict(con.execute("SELECT only_on, count(*) FROM pair GROUP BY only_on").fetchall())
-    by_class = {
-        name: {"lost": lost, "gained": gained, "unknown": unknown, "known": known}
-        for name, lost, gained, unknown, known in con.execute(
-            "SELECT class, count(*) FILTER (before AND after IS NOT NULL)"
-            ", count(*) FILTER (after AND before IS NOT NULL)"
-            ", count(*) FILTER (after IS NULL), count(*) FILTER (before IS NULL) "
-            "FROM flip GROUP BY class, place ORDER BY place"
-        ).fetchall()
-    }
+    by_class: dict[str, dict[str, int]] = {}
+    for name, old, new, number in con.execute(
+        "SELECT class, before, after, count(*) FROM flip GROUP BY class, place, before, after "
+        "ORDER BY place, before, after"
+    ).fetchall():
+        by_class.setdefault(name, {})[f"{_said(old)}_to_{_said(new)}"] = number
     ((flipped, flips),) = con.execute("SELECT count(DISTINCT instance_id), count(*) FROM flip").fetchall()
     ((moved,),) = con.execute("SELECT count(*) FROM pair WHERE moved").fetchall()
     return Comparison(
@@ -233,6 +232,9 @@ def _compare(
         move_count=moved,
         missing={side: totals.get(side, 0) for side in SIDES},
         by_class=by_class,
+        whole={
+            side: _whole(con, f"{side}.{spec.view}", spec) for side, spec in zip(SIDES, specs, strict=True)
+        },
         explained=explained,
         relabelled=_relabelled(specs, placed, variants),
         stale=tuple(dict.fromkeys(name for side in placed for name in side.stale)),
@@ -278,6 +280,22 @@ def _pair(con: duckdb.DuckDBPyConnection, specs: tuple[Spec, Spec]) -> None:
         for place, name in enumerate(classes)
     ]
     con.execute(f"CREATE TABLE flip AS {' UNION ALL '.join(pieces)}")
+
+
+def _whole(con: duckdb.DuckDBPyConnection, source: str, spec: Spec) -> dict:
+    classes = "".join(f', count(*) FILTER ("{name}")' for name in spec.classes)
+    query = f"SELECT count(*), count(*) FILTER (scored){classes} FROM {source}"
+    ((records, scored, *counted),) = con.execute(query).fetchall()
+    return {
+        "records": records,
+        "scored": scored,
+        "classes": dict(zip(spec.classes, counted, strict=True)),
+    }
+
+
+def _said(value: object) -> str:
+    """A class column's value in words; a number for a task that is no matter of yes and no."""
+    return "unknown" if value is None else {True: "yes", False: "no"}.get(value, str(value))
 
 
 def _relabelled(specs: tuple[Spec, Spec], placed: list[Placed], variants: tuple[Variant, Variant]) -> bool:
