@@ -7,7 +7,7 @@
 -- source: lydus-ecg-image@0, counts; ambiguities 4, 5, 24 and 30
 --
 -- Used sampled records that would gain a class if hedged findings counted like definite ones: `records` for every
--- hedge (reasons that map.lydus_reason marks so), `seed_records` for the four hedges of the published spec alone.
+-- hedge (family hedged of map.lydus_reason), `seed_records` for the four hedges of the published spec alone.
 -- Old MI is not gained beside Acute MI, and Acute MI is never gained: whole lines alone give it.
 
 WITH reasons AS (
@@ -24,7 +24,7 @@ WITH reasons AS (
     CROSS JOIN unnest(string_split(reasons.reason, ' + ')) WITH ORDINALITY AS part (reason, place)
     LEFT JOIN map.lydus_reason AS known ON part.reason = known.reason
     GROUP BY reasons.reason
-    HAVING bool_and(coalesce(known.is_hedge, FALSE))
+    HAVING bool_and(coalesce(known.family = 'hedged', FALSE))
 )
 
 , gains AS (

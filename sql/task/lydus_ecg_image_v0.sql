@@ -41,6 +41,8 @@ SELECT
     END AS flat
 FROM lydus.record_label_v0 AS label
 INNER JOIN lydus.record_v0 AS record ON label.record_id = record.record_id
-LEFT JOIN lydus.exclusion_v0 AS silent ON label.record_id = silent.record_id AND silent.rule = 'no_analysis'
-LEFT JOIN lydus.exclusion_v0 AS flat ON label.record_id = flat.record_id AND flat.rule = 'flat_signal'
+LEFT JOIN lydus.exclusion_v0 AS silent
+    ON label.record_id = silent.record_id AND silent.rule = 'no_analysis' AND NOT silent.accepted
+LEFT JOIN lydus.exclusion_v0 AS flat
+    ON label.record_id = flat.record_id AND flat.rule = 'flat_signal' AND NOT flat.accepted
 WHERE record.sampled AND record.part IS NOT NULL
