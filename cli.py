@@ -633,6 +633,24 @@ def review_list(task, home, json) -> None:
     )
 
 
+@verb("export", json=True)
+@click.argument("task")
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option("--format", "format", type=click.Choice(["csv", "wfdb"]), help="Default csv.")
+@click.option("--part", help="Only this part; default: all.")
+def export(task, out, format, part, home, json) -> None:
+    """Write TASK's labels to the folder OUT: a CSV with a column a class, or WFDB headers with label lines.
+
+    With classes.json: classes in order, counts, notes, licence. Instances that are left out are not written, those
+    without a label are. Headers are for tasks of whole records; `score-folders` reads them.
+    """
+    from pipelines.export import export as stage
+
+    made = stage(home, task, out, format=format or "csv", part=part)
+    warn_stale(made.stale)
+    print_json(made.as_json()) if json else click.echo(made.as_text())
+
+
 @verb("cite", json=True)
 @click.argument("task")
 def cite(task, home, json) -> None:
