@@ -221,6 +221,24 @@ def views(home, json) -> None:
     )
 
 
+@verb("why", json=True)
+@click.argument("task")
+@click.argument("instance")
+@click.argument("label", metavar="[CLASS]", required=False)
+def why(task, instance, label, home, json) -> None:
+    """The evidence behind the classes of INSTANCE, or behind CLASS alone, with the lines it stands in.
+
+    INSTANCE is an instance_id, a record_id that has one instance, or RECORD:PLACE with a second (or sample) in it.
+    For a class that it has not: the nearest candidate, and what speaks against it. + counts, x is refused, - excludes.
+    """
+    from warehouse.why import why as stage
+    from warehouse.why_text import as_text
+
+    found = stage(home, task, instance, label)
+    warn_stale(found.stale)
+    print_json(found.as_json()) if json else click.echo(as_text(found, whole=label is not None))
+
+
 @verb("audit", json=True)
 @click.argument("task", required=False)
 def audit(task, home, json) -> None:

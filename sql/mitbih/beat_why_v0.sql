@@ -84,7 +84,7 @@ SELECT
     , FALSE AS accepted
     , segments.reason
     , 'mitbih.segment_published_v0' AS view
-    , 'segment' AS source
+    , 'annotation' AS source
     , segments.row_no AS source_no
     , line.source_file
     , segments.row_no AS first_row

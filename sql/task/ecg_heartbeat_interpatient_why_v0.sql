@@ -44,7 +44,7 @@ SELECT
     , FALSE AS accepted
     , 'paced' AS reason
     , 'mitbih.paced_record_v0' AS view
-    , 'record' AS source
+    , 'annotation' AS source
     , paced.first_row_no AS source_no
     , line.source_file
     , paced.first_row_no AS first_row

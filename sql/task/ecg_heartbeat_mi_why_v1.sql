@@ -8,7 +8,8 @@
 --
 -- Why a heartbeat has its class, and why it is left out where it is: the reasons for admission of its record's header
 -- (ptbdb.diagnosis), the record's reason where they give no class, and the refusal of its segment (ptbdb.segment).
--- Nothing is decided here. A reason for admission without a class leaves the beat out, unless another one gives it.
+-- Nothing is decided here. A reason for admission without a class leaves the beat out, unless another one gives it; two
+-- reasons of different classes exclude both.
 
 WITH evidence AS (
     SELECT
@@ -52,6 +53,27 @@ WITH evidence AS (
     FROM task.ecg_heartbeat_mi_v1 AS task
     INNER JOIN ptbdb.record_label_v0 AS label ON task.record_id = label.record_id
     WHERE label.reason IN ('no_diagnosis', 'contradiction')
+
+    UNION ALL
+    SELECT
+        task.instance_id
+        , task.record_id
+        , 'both' AS evidence
+        , 'any' AS class
+        , 'exclusion' AS kind
+        , 'both' AS rule
+        , NULL AS value
+        , FALSE AS accepted
+        , label.reason
+        , 'ptbdb.record_label_v0' AS view
+        , 'record' AS source
+        , 0 AS source_no
+        , NULL AS line_no
+        , NULL AS map_row
+        , NULL AS detail
+    FROM task.ecg_heartbeat_mi_v1 AS task
+    INNER JOIN ptbdb.record_label_v0 AS label ON task.record_id = label.record_id
+    WHERE label.reason = 'contradiction'
 
     UNION ALL
     SELECT

@@ -170,7 +170,9 @@ def write_home(home: Path, records: int, seed: int = 0) -> int:
     report = LoadReport("lydus", "lydus")
     nothing = {name: pa.nulls(records, pa.string()) for name in ("patient_id", *TEXTS)}
     nothing |= {name: pa.nulls(records, pa.int32()) for name in MEASUREMENTS}
-    raw.write_table(folder, "record", pa.table({"record_id": order, **nothing}), report)
+    rows = np.arange(2, records + 2, dtype=np.int32)
+    source = {"source_file": pa.nulls(records, pa.string()).fill_null("metadata.csv"), "row_no": rows}
+    raw.write_table(folder, "record", pa.table({"record_id": order, **nothing, **source}), report)
     raw.write_table(
         folder,
         "dx_line",
