@@ -318,9 +318,7 @@ def whatif(task, accept, refuse, maps, constants, flips, home, json) -> None:
     """
     from warehouse.whatif import what_if
 
-    answer = what_if(
-        home, task, accept=accept, refuse=refuse, maps=maps, constants=constants, flips=flips
-    )
+    answer = what_if(home, task, accept=accept, refuse=refuse, maps=maps, constants=constants, flips=flips)
     print_json(answer.as_json()) if json else click.echo(answer.as_text())
 
 
@@ -572,27 +570,20 @@ def verify(what, home, json) -> None:
 
 @verb("release", json=True)
 @click.argument("view")
-def release(view, home, json) -> None:
-    """Lock the draft VIEW (schema.name@N) in registry/released.json when its lint, cases and audits pass."""
+@click.option("--dry-run", is_flag=True, help="Run everything, show the lock and the entry, write nothing.")
+@click.option(
+    "--without-flips", is_flag=True, help="Let the entry say so where a task's flips cannot be computed here."
+)
+def release(view, dry_run, without_flips, home, json) -> None:
+    """Lock the draft VIEW (schema.name@N) and write into CHANGELOG what it does to labels.
+
+    Its lint, given/expect cases, grain and audits are run first, on the data home; a view that lacks them or fails
+    them stays a draft (exit 1). Header, registry/released.json and CHANGELOG change together or not at all.
+    """
     from warehouse.release import release as stage
 
-    lock = stage(home, view)
-    print_json(lock) if json else click.echo(f"{view} is released: rule {lock['rule'][:12]}")
-
-
-@verb("bundle", json=True)
-@click.argument("task")
-@click.argument("out", type=click.Path(path_type=Path), required=False)
-def bundle(task, out, home, json) -> None:
-    """Write one archive of TASK that can be deposited: rules, maps, split, spec, manifest, labels, counts, citation.
-
-    OUT is a file or a folder; default <slug>-v<N>.zip here. The same build gives the same bytes. Labels and
-    membership are left out where the data set's card does not let them be shared.
-    """
-    from pipelines.bundle.stage import bundle as stage
-
-    made = stage(home, task, out)
-    print_json(made.as_json()) if json else click.echo(made.as_text())
+    done = stage(home, view, without_flips=without_flips, dry_run=dry_run)
+    print_json(done.as_json()) if json else click.echo(done.as_text())
 
 
 @main.group("review")
@@ -649,6 +640,21 @@ def review_list(task, home, json) -> None:
     print_json([dict(zip(LISTED, row, strict=True)) for row in rows]) if json else click.echo(
         as_text(LISTED, rows) if rows else "no verdicts"
     )
+
+
+@verb("bundle", json=True)
+@click.argument("task")
+@click.argument("out", type=click.Path(path_type=Path), required=False)
+def bundle(task, out, home, json) -> None:
+    """Write one archive of TASK that can be deposited: rules, maps, split, spec, manifest, labels, counts, citation.
+
+    OUT is a file or a folder; default <slug>-v<N>.zip here. The same build gives the same bytes. Labels and
+    membership are left out where the data set's card does not let them be shared.
+    """
+    from pipelines.bundle.stage import bundle as stage
+
+    made = stage(home, task, out)
+    print_json(made.as_json()) if json else click.echo(made.as_text())
 
 
 @verb("export", json=True)

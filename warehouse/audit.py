@@ -99,15 +99,6 @@ def audit(home: Home, task: str | None = None) -> list[Finding]:
     return [*findings, _image_files(folders)] if any(folder.is_dir() for folder in folders) else findings
 
 
-def audit_views(home: Home, names: set[str]) -> list[Finding]:
-    """Run these audit views alone, as :func:`audit` would; nothing is hashed and no grain looked at."""
-    home = home.pin()
-    catalog = Catalog.read()
-    con = connect(home, catalog=catalog)
-    present = inputs(home)
-    return [_audit_view(con, view, present) for view in catalog.values() if view.name in names]
-
-
 def as_text(findings: list[Finding]) -> str:
     """One line an audit, the first rows of those that found something below it."""
     from warehouse.table import as_text as table

@@ -8,13 +8,33 @@ from pathlib import Path
 
 import pytest
 
-from warehouse import maps, project, release
+from warehouse import label_changes, maps, project, release, release_checks
+from warehouse.counts import count
 from warehouse.errors import CheckFailed, UsageError
 from warehouse.home import Home
 from warehouse.release import lock_of, moved, released
 from warehouse.views import Catalog
 
 BASE, CHILD = "vitaldb.annotation_v0", "vitaldb.noise_v0"
+TASK = "vitaldb-arrhythmia-abnormal@0"
+LOG = """# Changelog
+
+## Unreleased
+
+### Added
+
+- Something.
+
+### Labels changed
+
+- None: these are the first versions of the views.
+
+## 0.1
+
+### Labels changed
+
+- `vitaldb.annotation@0`, of long ago.
+"""
 
 
 def test_what_is_released_has_not_moved():
@@ -27,12 +47,14 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for folder in ("sql", "registry", "tests/sql"):
         shutil.copytree(project.project_root() / folder, tmp_path / folder)
     (tmp_path / "registry" / "released.json").unlink(missing_ok=True)
+    (tmp_path / "CHANGELOG.md").write_text(LOG, encoding="utf-8")
     for path in (tmp_path / "sql").glob("*/*.sql"):
         path.write_text(
             path.read_text(encoding="utf-8").replace("status: released", "status: draft"), encoding="utf-8"
         )
     monkeypatch.setattr(project, "project_root", lambda: tmp_path)
-    monkeypatch.setattr(release, "project_root", lambda: tmp_path)
+    for module in (release, release_checks):
+        monkeypatch.setattr(module, "project_root", lambda: tmp_path)
     maps.map_rows.cache_clear()
     yield tmp_path
     maps.map_rows.cache_clear()
@@ -121,7 +143,9 @@ def test_a_header_without_a_lock_is_found(copied):
 
 def test_release_locks_a_draft(copied, synthetic_home: Home):
     before = (copied / "sql/vitaldb/annotation_v0.sql").read_text(encoding="utf-8")
-    lock = release.release(synthetic_home, BASE)
+    done = release.release(synthetic_home, BASE)
+    lock = done.lock
+    assert (done.is_done, done.cases > 0) == (True, True)
     assert released() == {BASE: lock}
     assert set(lock["reads"]) == {"map.vitaldb_beat", "map.vitaldb_rhythm"}
     after = (copied / "sql/vitaldb/annotation_v0.sql").read_text(encoding="utf-8")
@@ -148,6 +172,7 @@ def test_twice_is_refused(copied, synthetic_home: Home):
 
 def refused(home: Home, name: str, message: str, files: list[Path]) -> None:
     """`release` says why, and changes nothing."""
+    files = [*files, project.project_root() / "CHANGELOG.md"]
     before = [path.read_bytes() for path in files]
     locks = released()
     with pytest.raises(CheckFailed, match=message):
@@ -186,6 +211,150 @@ def test_a_failing_audit_is_refused(copied, synthetic_home: Home):
     refused(
         synthetic_home,
         BASE,
-        r"audit vitaldb\.every_row_v0: \d+ rows",
+        r"audit vitaldb\.every_row_v0: [\d,]+ rows",
         [copied / "sql/vitaldb/annotation_v0.sql"],
     )
+
+
+def test_a_case_that_fails_is_refused_with_its_rows(copied, synthetic_home: Home):
+    case = next((copied / "tests/sql/vitaldb/annotation_v0").glob("*/expect.csv"))
+    lines = case.read_text(encoding="utf-8").rstrip("\n").split("\n")
+    case.write_text("\n".join(lines[:-1]) + "\n", encoding="utf-8")
+    refused(synthetic_home, BASE, rf"case {case.parent.name} fails(.|\n)*\n\+ ", [])
+
+
+def test_a_case_that_cannot_be_read_is_refused(copied, synthetic_home: Home):
+    case = next((copied / "tests/sql/vitaldb/annotation_v0").glob("*/expect.csv"))
+    case.write_text(case.read_text(encoding="utf-8") + "1\n", encoding="utf-8")
+    refused(synthetic_home, BASE, "cannot be read(.|\n)* fields", [])
+
+
+def test_a_grain_that_repeats_is_refused(copied, synthetic_home: Home):
+    edit(copied / "sql/vitaldb/annotation_v0.sql", "-- grain: case_id, row_no", "-- grain: case_id")
+    refused(synthetic_home, BASE, r"its grain case_id is not unique: [\d,]+ rows too many", [])
+
+
+def test_a_label_view_that_no_audit_reads_is_refused(copied, synthetic_home: Home):
+    text = (copied / "sql/vitaldb/annotation_v0.sql").read_text(encoding="utf-8")
+    text = text.replace("vitaldb.annotation v0", "vitaldb.lonely v0").replace(
+        "layer: staging", "layer: label"
+    )
+    (copied / "sql/vitaldb/lonely_v0.sql").write_text(text, encoding="utf-8")
+    refused(synthetic_home, "vitaldb.lonely_v0", "no audit reads it, itself or through other views", [])
+
+
+def test_a_task_without_a_leakage_check_is_refused(copied, synthetic_home: Home):
+    (copied / "sql/task/vitaldb_arrhythmia_abnormal_outside_sample_v0.sql").unlink()
+    refused(
+        synthetic_home,
+        "task.vitaldb_arrhythmia_abnormal_v0",
+        f"the leakage check outside_sample of {TASK} is missing",
+        [],
+    )
+
+
+def test_data_that_is_not_there_is_refused(copied, synthetic_home: Home):
+    refused(synthetic_home, "lydus.dx_text_v0", r"found nothing loaded for raw_lydus\.dx_text", [])
+
+
+def test_a_first_version_tells_how_many_have_a_label(copied, synthetic_home: Home):
+    done = release.release(synthetic_home, BASE)
+    scored = sum(row[4] for row in count(synthetic_home, TASK).rows)
+    assert done.entry.startswith(
+        f"- `vitaldb.annotation@0`, first version. `{TASK}`: {scored:,} records with a label"
+    )
+    log = (copied / "CHANGELOG.md").read_text(encoding="utf-8")
+    head, tail = LOG.split("- None: these are the first versions of the views.\n")
+    assert log == f"{head}{done.entry}\n{tail}"
+    assert max(map(len, done.entry.splitlines())) <= label_changes.WIDTH
+
+
+def test_a_dry_run_shows_the_same_and_writes_nothing(copied, synthetic_home: Home):
+    before = {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()}
+    shown = release.release(synthetic_home, BASE, dry_run=True)
+    assert {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()} == before
+    assert "nothing was written" in shown.as_text()
+    done = release.release(synthetic_home, BASE)
+    assert (shown.lock, shown.entry) == (done.lock, done.entry)
+
+
+@pytest.fixture
+def second(locked: Path) -> Path:
+    """Everything released but the second version of the normal runs."""
+    edit(locked / "sql/vitaldb/normal_context_v1.sql", "status: released", "status: draft")
+    path = locked / "registry/released.json"
+    locks = json.loads(path.read_text(encoding="utf-8"))
+    del locks["vitaldb.normal_context_v1"]
+    path.write_text(json.dumps(locks), encoding="utf-8")
+    return locked
+
+
+def test_a_second_version_tells_the_flips(second, real_home: Home):
+    """2,002 segments become normal when a row without rhythm that is no beat ends no run (readings, A2)."""
+    done = release.release(real_home, "vitaldb.normal_context@1")
+    told = " ".join(done.entry.split())
+    assert told.startswith(
+        f"- `vitaldb.normal_context@1` in the place of `@0`. `{TASK}`: 2,002 of 107,420 instances flip"
+    )
+    assert told.count("abnormal unknown → no") == label_changes.FIRST
+    assert told.endswith("All: `leadhouse diff vitaldb.normal_context@0 @1`.")
+    assert done.entry in (second / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert moved(Catalog.read()) == []
+
+
+def test_a_task_that_is_not_built_is_refused_unless_the_entry_says_so(copied, synthetic_home: Home, tmp_path):
+    shutil.copytree(synthetic_home.raw, tmp_path / "data" / "raw", symlinks=True)
+    home = Home(tmp_path / "data")
+    refused(home, BASE, f"{TASK} is not built here", [])
+    done = release.release(home, BASE, without_flips=True)
+    assert f"`{TASK}`: not counted, for {TASK} is not built here." in " ".join(done.entry.split())
+    assert BASE in released()
+
+
+def test_an_entry_takes_the_place_of_its_own_alone(copied):
+    view = Catalog.read()[BASE]
+    once = label_changes.with_entry(LOG, view, "- `vitaldb.annotation@0`, one\n  line more.")
+    assert label_changes.with_entry(once, view, "- `vitaldb.annotation@0`, one\n  line more.") == once
+    other = label_changes.with_entry(once, Catalog.read()[CHILD], "- `vitaldb.noise@0`, two.")
+    assert (
+        other.count("- `vitaldb.annotation@0`, one\n  line more.\n- `vitaldb.noise@0`, two.\n\n## 0.1") == 1
+    )
+    assert other.endswith("- `vitaldb.annotation@0`, of long ago.\n")
+    with pytest.raises(UsageError, match="Labels changed"):
+        label_changes.with_entry("# Changelog\n", view, "- x")
+
+
+def test_an_error_half_way_changes_nothing(copied, synthetic_home: Home, monkeypatch):
+    before = {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()}
+    write = release.write_text
+
+    def full(path: Path, text: str) -> None:
+        if path.name == "released.json":
+            raise OSError(28, "No space left on device")
+        write(path, text)
+
+    monkeypatch.setattr(release, "write_text", full)
+    with pytest.raises(UsageError, match="No space left"):
+        release.release(synthetic_home, BASE)
+    assert {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()} == before
+
+
+def test_a_kill_half_way_is_mended_by_the_same_command(copied, synthetic_home: Home):
+    done = release.release(synthetic_home, BASE)
+    log = (copied / "CHANGELOG.md").read_text(encoding="utf-8")
+    (copied / "registry/released.json").unlink()  # CHANGELOG and header were written, the lock was not
+    assert moved(Catalog.read()) != []
+    assert release.release(synthetic_home, BASE).lock == done.lock
+    assert (copied / "CHANGELOG.md").read_text(encoding="utf-8") == log
+    assert moved(Catalog.read()) == []
+
+
+def test_a_checkout_is_needed_that_can_be_written(copied, synthetic_home: Home, monkeypatch):
+    monkeypatch.setattr(release.os, "access", lambda path, mode: False)
+    with pytest.raises(UsageError, match="read-only"):
+        release.release(synthetic_home, BASE)
+    monkeypatch.undo()
+    (copied / "CHANGELOG.md").unlink()
+    monkeypatch.setattr(release, "project_root", lambda: copied)
+    with pytest.raises(UsageError, match="found no checkout"):
+        release.release(synthetic_home, BASE)

@@ -8,7 +8,7 @@ import pytest
 from sql_cases import ROOT, Case, Rows, bench, difference, find_cases
 
 from warehouse.errors import RegistryError
-from warehouse.release import CASES_EXPECTED
+from warehouse.release_checks import CASES_EXPECTED
 from warehouse.views import Catalog
 
 CATALOG = Catalog.read()
