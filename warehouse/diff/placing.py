@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import duckdb
 
@@ -66,11 +66,11 @@ def _word(data: bytes, start: int) -> str:
     return data[start : max(end, start + 1)].decode(errors="replace")
 
 
-def affected(catalogs: Iterable[Catalog], spec_views: Sequence[str], names: Iterable[str]) -> bool:
-    """Whether a task's view has one of the names (views, maps, splits) in its lineage, on either side."""
-    wanted = set(names)
-    for catalog in catalogs:
-        for view in catalog.lineage([name for name in spec_views if name in catalog]):
-            if view.name in wanted or wanted & {*view.reads}:
-                return True
-    return False
+def affected(catalogs: Iterable[Catalog], name: str, others: Iterable[str]) -> bool:
+    """Whether one of the others (views, maps, splits) is in a view's lineage, on either side."""
+    wanted = set(others)
+    return any(
+        view.name in wanted or wanted & {*view.reads}
+        for catalog in catalogs
+        for view in catalog.lineage([name])
+    )

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from warehouse.errors import HomeError, RegistryError, UsageError
-from warehouse.project import project_root
+from warehouse.project import sql_root
 from warehouse.spec import Spec, read_spec
 from warehouse.views import Catalog, View
 
@@ -64,7 +64,7 @@ class Tree:
 
 
 def working_tree() -> Tree:
-    return Tree(project_root())
+    return Tree(sql_root().parent)
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def at_revision(revision: str) -> Iterator[Tree]:
     Raises HomeError outside a git repository or without git, UsageError for a revision that git does not know or that
     has no views.
     """
-    root = project_root()
+    root = sql_root().parent
     top = Path(_git(root, "rev-parse", "--show-toplevel", asked="a git repository").decode().rstrip("\n"))
     commit = _commit(root, revision)
     prefix = Path(os.path.relpath(root.resolve(), top.resolve())).as_posix()

@@ -19,7 +19,7 @@ from warehouse.diff.revision import Tree, at_revision, working_tree
 from warehouse.diff.rules import view_changes
 from warehouse.diff.tables import map_changes, part_moves
 from warehouse.diff.versions import is_built
-from warehouse.flips import compare, why_view
+from warehouse.flips import compare
 from warehouse.home import Home
 from warehouse.spec import find_spec
 from warehouse.variant import Variant
@@ -122,10 +122,9 @@ class _Changes:
             if name not in self.then.tasks or (wanted and name not in wanted):
                 continue
             old = self.then.tasks[name]
-            views = [spec.view, why_view(spec)]
             if spec.view not in catalogs[0] or spec.view not in catalogs[1]:
                 continue
-            if name not in names and name not in wanted and not affected(catalogs, views, names):
+            if name not in names and name not in wanted and not affected(catalogs, spec.view, names):
                 continue
             if not is_built(self.home, spec):
                 missing.append(name)
@@ -136,9 +135,9 @@ class _Changes:
 
 
 def _earlier(catalog: Catalog, view: View) -> View | None:
-    """The version before a new one."""
+    """What a new version stands beside: the newest released one before it, else the newest draft."""
     older = [one for one in catalog.named.values() if one.alias == view.alias and one.version < view.version]
-    return max(older, key=lambda one: one.version, default=None)
+    return max(older, key=lambda one: (one.status == "released", one.version), default=None)
 
 
 def _bind(home: Home, catalog: Catalog, names: Sequence[str]) -> None:

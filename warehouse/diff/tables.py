@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from warehouse.diff.change import Change
-from warehouse.errors import UsageError
+from warehouse.errors import RegistryError, UsageError
 from warehouse.maps import read_map
 
 Row = Mapping[str, str]
@@ -19,7 +20,7 @@ def map_changes(name: str, before: Path | None, after: Path | None) -> list[Chan
     The key is the fewest first columns that tell all rows of both files apart. ``before`` and ``after`` of a change
     are whole rows. Raises RegistryError for a ragged file.
     """
-    old, new = ([] if path is None else [*read_map(path)] for path in (before, after))
+    old, new = ([] if path is None else [*_read(path)] for path in (before, after))
     if before is None or after is None:
         rows, what = (new, "new") if before is None else (old, "removed")
         return [Change("map", "", f"map.{name} is {what}: {len(rows)} rows")]
@@ -68,7 +69,7 @@ def key_of(*tables: Sequence[Row]) -> tuple[str, ...] | None:
 
 def require_columns(name: str, before: Path, after: Path) -> None:
     """Raise UsageError when a map has other columns than the file in its place."""
-    old, new = ([*rows[0]] if (rows := read_map(path)) else [] for path in (before, after))
+    old, new = ([*rows[0]] if (rows := _read(path)) else [] for path in (before, after))
     if new != old:
         raise UsageError(
             f"{after}: found columns {', '.join(new) or 'none'}; expected those of map.{name}: {', '.join(old)}",
@@ -82,9 +83,16 @@ def part_moves(before: Mapping[str, str], after: Mapping[str, str]) -> list[Chan
     moves = Counter((before.get(unit), after.get(unit)) for unit in units)
     return [
         Change("split", "", f"{number:,} units: {_part(old)} → {_part(new)}", old, new)
-        for (old, new), number in sorted(moves.items(), key=str)
+        for (old, new), number in sorted(moves.items(), key=lambda move: [part or "" for part in move[0]])
         if old != new
     ]
+
+
+def _read(path: Path) -> Sequence[Row]:
+    try:
+        return read_map(path)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise RegistryError(f"{path}: found {error}; expected a map as CSV in UTF-8") from error
 
 
 def _part(name: str | None) -> str:

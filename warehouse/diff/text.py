@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from warehouse.diff.change import cut
+from warehouse.diff.change import Change, cut
 from warehouse.diff.result import Budget, Difference, Rule, TaskDifference, counts_rows
 from warehouse.diff.rows import Rows
 from warehouse.table import as_text as as_table
@@ -25,8 +25,8 @@ def as_text(found: Difference, shown: int = SHOWN) -> str:
     lines = [f"{found.before} → {found.after}"]
     if found.is_same:
         lines.append("the same: no rule and no instance differs")
-    for rule in found.rules:
-        lines += ["", title(rule), *(f"  {change}" for change in rule.changes)]
+    for words, changes in _said(found):
+        lines += ["", words, *(f"  {change}" for change in changes)]
     for task in found.tasks:
         lines += ["", headline(task)]
         if task.differing:
@@ -50,8 +50,8 @@ def as_markdown(found: Difference, shown: int = SHOWN, budget: Budget | None = N
         lines += [f"**{_escaped(headline(task))}**{verdict}", ""]
         if task.differing:
             lines += [*_markdown_table(*counts_rows(task)), ""]
-    for rule in found.rules:
-        lines += [f"**{_escaped(title(rule))}**", *(f"- {_escaped(str(each))}" for each in rule.changes), ""]
+    for words, changes in _said(found):
+        lines += [f"**{_escaped(words)}**", *(f"- {_escaped(str(each))}" for each in changes), ""]
     for task in found.tasks:
         listed = [*_flip_lines(task, shown), *_move_lines(task, shown)] if task.differing else []
         if listed:
@@ -80,6 +80,17 @@ def title(rule: Rule) -> str:
         return f"{kind}{rule.name}: no change in the rule"
     beside = f", beside {rule.against}" if rule.against else ""
     return f"{kind}{rule.name} is {rule.state}{beside}" if rule.state != "changed" else f"{kind}{rule.name}:"
+
+
+def _said(found: Difference) -> Iterator[tuple[str, Sequence[Change]]]:
+    """Each rule with its changes; those that only came or went, together."""
+    for rule in found.rules:
+        if rule.changes or rule.state == "same":
+            yield title(rule), rule.changes
+    for state in ("new", "removed"):
+        names = [rule.name for rule in found.rules if rule.state == state and not rule.changes]
+        if names:
+            yield f"{state}: {', '.join(names)}", ()
 
 
 def headline(task: TaskDifference) -> str:
