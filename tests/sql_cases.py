@@ -7,7 +7,7 @@ from pathlib import Path
 
 from warehouse import cases
 from warehouse.cases import Bench, Case, Rows, create_map, create_table, difference
-from warehouse.database import computable, inputs
+from warehouse.database import computable, inputs, of_loaded
 from warehouse.home import Home
 from warehouse.raw_columns import raw_columns
 from warehouse.views import Catalog, View
@@ -42,5 +42,5 @@ def table_columns() -> dict[str, list[tuple[str, str]]]:
 def views_of(home: Home) -> list[View]:
     """The views whose inputs are loaded in a home, parents first: those of one data set."""
     catalog = Catalog.read()
-    able = computable(catalog.values(), inputs(home))
+    able = computable(of_loaded(home, catalog), inputs(home))
     return [view for view in catalog.values() if view.name in able]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,9 +24,11 @@ from warehouse.digests import file_digest, files_digest, joined
 from warehouse.errors import HomeError, RegistryError
 from warehouse.home import Home, sync, write_text
 from warehouse.images import TABLE, rendered
+from warehouse.load.cards import card_of, datasets
 from warehouse.load.report import loaded
 from warehouse.maps import map_digest, map_files, map_rows, read_map
 from warehouse.project import registry_path
+from warehouse.spec import specs
 from warehouse.splits import declaration
 from warehouse.views import Catalog, View
 
@@ -70,10 +72,29 @@ def inputs(home: Home) -> dict[str, Input]:
     return found
 
 
-def computable(catalog: Catalog, present: dict[str, Input]) -> set[str]:
-    """The views all of whose ancestors' inputs are there. Raises RegistryError for a map that is nowhere."""
+def of_loaded(home: Home, catalog: Catalog) -> list[View]:
+    """The views of the data sets that are loaded, with all they read, parents first; no other view is parsed.
+
+    A view belongs to its schema's data set, one of schema `task` to its task's; one of neither is always there.
+    """
+    here = loaded(home)
+    away = {card_of(name)["schema"] for name in datasets() if name not in here}
+    stems = {spec.slug.replace("-", "_"): spec.data["dataset"] in here for spec in specs()}
+
+    def is_here(view: View) -> bool:
+        tasks = [stem for stem in stems if view.schema == "task" and f"{view.stem}_".startswith(f"{stem}_")]
+        return stems[max(tasks, key=len)] if tasks else view.schema not in away
+
+    return catalog.lineage(view.name for view in catalog.named.values() if is_here(view))
+
+
+def computable(views: Iterable[View], present: Mapping[str, Input]) -> set[str]:
+    """Those of the views, parents first, all of whose ancestors' inputs are there.
+
+    Raises RegistryError for a map that is nowhere.
+    """
     able: set[str] = set()
-    for view in catalog.values():
+    for view in views:
         lacking = [name for name in view.reads if name.startswith("map.") and name not in present]
         if lacking:
             raise RegistryError(
@@ -88,7 +109,7 @@ def computable(catalog: Catalog, present: dict[str, Input]) -> set[str]:
 def define(
     con: duckdb.DuckDBPyConnection,
     present: dict[str, Input],
-    views: list[View],
+    views: Sequence[View],
     stored_at: Callable[[View], Path | None],
 ) -> list[str]:
     """Create inputs and views, parents first; returns the names of the views that were created.
@@ -161,7 +182,7 @@ def broken(view: View, error: Exception) -> RegistryError:
     )
 
 
-def define_aliases(con: duckdb.DuckDBPyConnection, catalog: Catalog, created: list[str]) -> None:
+def define_aliases(con: duckdb.DuckDBPyConnection, catalog: Catalog, created: Sequence[str]) -> None:
     """``<schema>.<view>`` for analysts."""
     for alias, view in catalog.newest().items():
         if view.name in created:
@@ -169,9 +190,13 @@ def define_aliases(con: duckdb.DuckDBPyConnection, catalog: Catalog, created: li
 
 
 def write_database(
-    home: Home, catalog: Catalog, manifest: dict, stored_at: Callable[[View], Path | None]
+    home: Home,
+    catalog: Catalog,
+    views: Sequence[View],
+    manifest: dict,
+    stored_at: Callable[[View], Path | None],
 ) -> None:
-    """Write ``leadhouse.duckdb``, a cache of view definitions over the Parquet files, whole or not at all.
+    """Write ``leadhouse.duckdb``, a cache of these views over the Parquet files, whole or not at all.
 
     ``.leadhouse.json`` says what it was made of; while that has not moved, neither has the database.
     """
@@ -180,7 +205,7 @@ def write_database(
         "engine": ENGINE,
         "place": str(home.path),
         "inputs": {name: source.digest for name, source in present.items()},
-        "views": {view.name: view.sql_fingerprint for view in catalog.values() if view.name not in manifest},
+        "views": {view.name: view.sql_fingerprint for view in views if view.name not in manifest},
         "built": {name: entry["columns"] for name, entry in manifest.items()},
         "newest": {alias: view.name for alias, view in catalog.newest().items()},
     }
@@ -195,7 +220,7 @@ def write_database(
     try:
         con = duckdb.connect(str(draft))
         con.execute("BEGIN")  # or every definition would be synced to the disk by itself
-        created = define(con, present, list(catalog.values()), stored_at)
+        created = define(con, present, views, stored_at)
         define_aliases(con, catalog, created)
         con.execute("COMMIT")
         con.close()

@@ -48,10 +48,10 @@ def rule_fingerprints(
     return found
 
 
-def build_fingerprints(catalog: Catalog, present: Mapping[str, Input]) -> dict[str, str]:
-    """The build fingerprint of every view whose inputs are there, by name."""
+def build_fingerprints(views: Iterable[View], present: Mapping[str, Input]) -> dict[str, str]:
+    """The build fingerprint of each of the views, parents first, whose inputs are there, by name."""
     found: dict[str, str] = {}
-    for view in catalog.values():
+    for view in views:
         if not all(name in found or name in present for name in view.reads):
             continue
         parts = [duckdb.__version__, view.sql_fingerprint, ",".join(view.grain)]

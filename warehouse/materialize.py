@@ -22,6 +22,7 @@ from warehouse.database import (
     define,
     define_view,
     inputs,
+    of_loaded,
     parquet,
     sql_text,
     write_database,
@@ -85,8 +86,9 @@ def materialize(
             with generation(home.built, keep=True) as folder:
                 build = _build(home, plan, folder, before["views"], kept, threads)
                 _write_manifest(folder, build.manifest)
-        write_database(home, catalog, build.manifest["views"], built_file(home, build.manifest["views"]))
-    build.skipped = sorted(set(catalog) - computable(catalog, plan.present))
+        entries = build.manifest["views"]
+        write_database(home, catalog, plan.views, entries, built_file(home, entries))
+    build.skipped = sorted(set(catalog.named) - computable(plan.views, plan.present))
     return build
 
 
@@ -127,6 +129,7 @@ def check(home: Home, names: list[str] | None = None, *, catalog: Catalog | None
 class _Plan:
     catalog: Catalog
     present: dict
+    views: list[View]
     wanted: list[View]
     fingerprints: dict[str, str]
 
@@ -137,9 +140,10 @@ def _plan(home: Home, catalog: Catalog, names: list[str] | None) -> _Plan:
         raise HomeError(
             f"{home.path}: found no loaded data set; expected one", "run `load DATASET SOURCE` first"
         )
-    able = computable(catalog, present)
+    views = of_loaded(home, catalog)
     if names:
         targets = [catalog.resolve(name) for name in names]
+        able = computable(catalog.lineage(view.name for view in targets), present)
         for view in targets:
             if view.name not in able:
                 lacking = sorted(
@@ -156,8 +160,9 @@ def _plan(home: Home, catalog: Catalog, names: list[str] | None) -> _Plan:
                 )
         wanted = catalog.lineage([view.name for view in targets])
     else:
-        wanted = [view for view in catalog.values() if view.name in able]
-    return _Plan(catalog, present, wanted, build_fingerprints(catalog, present))
+        able = computable(views, present)
+        wanted = [view for view in views if view.name in able]
+    return _Plan(catalog, present, views, wanted, build_fingerprints(wanted, present))
 
 
 def _before(home: Home) -> dict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import duckdb
 
-from warehouse.database import computable, define, define_aliases, inputs, sql_text
+from warehouse.database import computable, define, define_aliases, inputs, of_loaded, sql_text
 from warehouse.errors import HomeError, UsageError
 from warehouse.home import Home, read_pinned
 from warehouse.images import rendered
@@ -29,9 +29,10 @@ def _open(home: Home, catalog: Catalog) -> duckdb.DuckDBPyConnection:
         raise HomeError(
             f"{home.path}: found no loaded data set; expected one", "run `load DATASET SOURCE` first"
         )
-    computable(catalog, present)
+    views = of_loaded(home, catalog)
+    computable(views, present)
     con = duckdb.connect()
-    created = define(con, present, list(catalog.values()), built_file(home, read_manifest(home)["views"]))
+    created = define(con, present, views, built_file(home, read_manifest(home)["views"]))
     define_aliases(con, catalog, created)
     return con
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -119,13 +119,10 @@ def syntax_tree(sql: str) -> str:
 
 def _parse(texts: list[str]) -> None:
     """Fill ``_trees``. All views in one query take half the time of a query each."""
-    _trees.update(
-        _parser()
-        .execute(
-            "SELECT sql, json_serialize_sql(sql, skip_default := true) FROM unnest(?) AS text (sql)", [texts]
-        )
-        .fetchall()
-    )
+    texts = [text for text in texts if text not in _trees]
+    if texts:
+        query = "SELECT sql, json_serialize_sql(sql, skip_default := true) FROM unnest(?) AS text (sql)"
+        _trees.update(_parser().execute(query, [texts]).fetchall())
 
 
 def fingerprint_sql(sql: str) -> str:
@@ -207,26 +204,35 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 class Catalog(Mapping[str, View]):
-    """All views by name, parents before children."""
+    """All views by name, parents before children.
 
-    def __init__(self, views: list[View]) -> None:
-        _parse([view.sql for view in views])
-        self._views = _ordered({view.name: view for view in views})
+    A view is parsed when somebody asks what it reads: a command that needs one lineage parses that alone, and a fault
+    in the graph (RegistryError) shows where views are walked.
+    """
+
+    def __init__(self, views: Iterable[View]) -> None:
+        self.named = {view.name: view for view in sorted(views, key=lambda view: view.name)}
+        """Every view by name, in no order of the graph and without a parse."""
 
     @classmethod
     def read(cls, root: Path | None = None) -> Catalog:
         """The views of ``sql/`` (or of another folder laid out alike)."""
         root = sql_root() if root is None else root
-        return cls([read_view(path) for path in sorted(root.glob("*/*.sql"))])
+        return cls(read_view(path) for path in sorted(root.glob("*/*.sql")))
+
+    @cached_property
+    def _order(self) -> dict[str, View]:
+        _parse([view.sql for view in self.named.values()])
+        return _ordered(self.named, list(self.named))
 
     def __getitem__(self, name: str) -> View:
-        return self._views[name]
+        return self.named[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._views)
+        return iter(self._order)
 
     def __len__(self) -> int:
-        return len(self._views)
+        return len(self.named)
 
     def parents(self, view: View) -> list[View]:
         """The views that a view reads itself."""
@@ -236,21 +242,20 @@ class Catalog(Mapping[str, View]):
         """The raw tables, maps and splits that a view reads itself."""
         return [name for name in view.reads if name not in self]
 
-    def lineage(self, names: list[str]) -> list[View]:
+    def lineage(self, names: Iterable[str]) -> list[View]:
         """The named views with all their ancestors, parents first."""
         wanted: set[str] = set()
-        stack = list(names)
-        while stack:
-            name = stack.pop()
-            if name not in wanted:
-                wanted.add(name)
-                stack += [parent.name for parent in self.parents(self[name])]
-        return [view for view in self.values() if view.name in wanted]
+        front = set(names)
+        while front:
+            _parse([self[name].sql for name in sorted(front)])
+            wanted |= front
+            front = {name for child in front for name in self[child].reads if name in self} - wanted
+        return list(_ordered(self.named, sorted(wanted)).values())
 
     def newest(self) -> dict[str, View]:
         """Alias → the newest released version, the newest draft where none is released."""
         chosen: dict[str, View] = {}
-        for view in sorted(self.values(), key=lambda view: (view.status == "released", view.version)):
+        for view in sorted(self.named.values(), key=lambda view: (view.status == "released", view.version)):
             chosen[view.alias] = view
         return dict(sorted(chosen.items()))
 
@@ -261,7 +266,7 @@ class Catalog(Mapping[str, View]):
         name = text.replace("@", "_v")
         view = self.get(name) or self.newest().get(name)
         if view is None:
-            close = difflib.get_close_matches(name, [*self, *self.newest()], n=4, cutoff=0.4)
+            close = difflib.get_close_matches(name, [*self.named, *self.newest()], n=4, cutoff=0.4)
             raise UsageError(
                 f"found no view {text!r}; expected one of `views`"
                 + (f", perhaps {', '.join(close)}" if close else "")
@@ -269,8 +274,9 @@ class Catalog(Mapping[str, View]):
         return view
 
 
-def _ordered(views: dict[str, View]) -> dict[str, View]:
-    """Topological order, ties by name. Raises RegistryError on an unknown name, a cycle or a layer going back."""
+def _ordered(views: Mapping[str, View], names: list[str]) -> dict[str, View]:
+    """The named views and their ancestors in topological order. Raises RegistryError on an unknown name, a cycle or a
+    layer going back."""
     order: dict[str, View] = {}
     path: list[str] = []
 
@@ -299,6 +305,6 @@ def _ordered(views: dict[str, View]) -> dict[str, View]:
         path.pop()
         order[view.name] = view
 
-    for name in sorted(views):
+    for name in names:
         visit(views[name])
     return order

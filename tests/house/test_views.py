@@ -11,9 +11,12 @@ import sqlglot
 from sql_cases import create_map, create_table, raw_columns, table_columns, views_of
 from sqlglot import exp
 
+from warehouse.database import of_loaded
 from warehouse.errors import RegistryError
 from warehouse.home import Home
 from warehouse.lint import lint_view
+from warehouse.load.cards import card_of, datasets
+from warehouse.load.report import LoadReport, write_report
 from warehouse.maps import map_rows
 from warehouse.query import connect
 from warehouse.spec import find_spec
@@ -266,5 +269,32 @@ def test_a_wrong_parent_is_refused(tmp_path, table, message):
     written(tmp_path, HEADER.replace("vitaldb.annotation_v0", table))
     later = HEADER.replace("vitaldb.thing", "vitaldb.later").replace("layer: evidence", "layer: task")
     written(tmp_path, later.replace("vitaldb.annotation_v0", "raw_vitaldb.annotation"), "later_v0.sql")
+    catalog = Catalog.read(tmp_path)
     with pytest.raises(RegistryError, match=message):
-        Catalog.read(tmp_path)
+        catalog.lineage(["vitaldb.thing_v0"])
+    with pytest.raises(RegistryError, match=message):
+        list(catalog)
+
+
+def test_a_view_reads_the_data_of_the_one_data_set_that_it_is_said_to_belong_to(tmp_path):
+    """What `of_loaded` goes by, names alone, is what the SQL reads: with one data set there, all that its raw tables,
+    with maps and splits, can feed and nothing that another one's would have to."""
+    catalog = Catalog.read()
+    feeds = {
+        view.name: {
+            name.split(".")[0].removeprefix("raw_")
+            for member in catalog.lineage([view.name])
+            for name in catalog.inputs(member)
+            if name.startswith("raw_")
+        }
+        for view in catalog.values()
+    }
+    for dataset in datasets():
+        home = Home(tmp_path / dataset)
+        folder = home.raw / dataset
+        folder.mkdir(parents=True)
+        write_report(folder, LoadReport(dataset, card_of(dataset)["schema"]))
+        here = {view.name for view in of_loaded(home, catalog)}
+        schema = card_of(dataset)["schema"]
+        assert {name for name, read in feeds.items() if schema in read} <= here
+        assert {name for name in here if feeds[name] - {schema, "review"}} == set()

@@ -13,11 +13,11 @@ def rows(home, text: str) -> list[tuple]:
 
 
 def test_every_view_can_be_selected_from(synthetic_home):
-    from warehouse.database import computable, inputs
+    from warehouse.database import computable, inputs, of_loaded
     from warehouse.views import Catalog
 
     catalog = Catalog.read()
-    able = computable(catalog, inputs(synthetic_home))
+    able = computable(of_loaded(synthetic_home, catalog), inputs(synthetic_home))
     assert len(able) > 18
     for view in catalog.values():
         if view.name in able:
