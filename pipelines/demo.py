@@ -234,7 +234,7 @@ def _near(path: str | Path) -> str | Path:
 
 
 def _next(street: Street, page: Path | None, program: str, data: list[str]) -> str:
-    more = [*street.more, ("cite", street.task)]
+    more = [*street.more, ("cite", street.task), ("docs",)]
     lines = "\n".join(f"  {program} {shlex.join([*args, *data])}" for args in more)
     examples = "its images" if street.images else "example segments on ECG paper"
     shown = (

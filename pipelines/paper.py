@@ -49,11 +49,11 @@ class Paper:
 
     @property
     def fine(self) -> str:
-        return _grid(self.width, self.height, 1)
+        return grid(self.width, self.height, 1)
 
     @property
     def coarse(self) -> str:
-        return _grid(self.width, self.height, SQUARE)
+        return grid(self.width, self.height, SQUARE)
 
     @property
     def calibration(self) -> str:
@@ -118,7 +118,7 @@ def _stretches(which: np.ndarray) -> list[tuple[int, int]]:
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
-def _grid(width: int, height: int, every: int) -> str:
+def grid(width: int, height: int, every: int) -> str:
     """Lines every so many mm as one path, with those at both edges."""
     down = "".join(f"M{x} 0v{height}" for x in range(0, width + 1, every))
     return down + "".join(f"M0 {y}h{width}" for y in range(0, height + 1, every))

@@ -84,6 +84,17 @@ EVIDENCE = """
     ORDER BY evidence.accepted DESC, reason.rank, evidence.rule, evidence.source_no
 """
 
+RUNS = """
+    SELECT
+        run_no
+        , from_s
+        , to_s
+        , accepted
+    FROM vitaldb.normal_context_v0
+    WHERE case_id = {case_id} AND from_s < {start_s} + {duration_s} AND to_s >= {start_s}
+    ORDER BY run_no
+"""
+
 SIGNAL = """
     WITH block AS (
         SELECT
@@ -114,6 +125,7 @@ class Strip:
     row: dict[str, Any]
     beats: Answer
     evidence: Answer
+    runs: Answer
     signal: str
     has_signal: bool
     paper: Paper
@@ -148,6 +160,7 @@ def read_strips(con: duckdb.DuckDBPyConnection, rows: Sequence[dict[str, Any]]) 
                 row=row,
                 beats=beats,
                 evidence=ask(con, EVIDENCE.format(**where)),
+                runs=ask(con, RUNS.format(**where)),
                 signal=plain(query),
                 has_signal=hz is not None,
                 paper=draw_paper(samples, hz, where["duration_s"]),
