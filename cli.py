@@ -14,6 +14,7 @@ from typing import TextIO
 import click
 
 from pipelines.train.options import place_options, settings_options
+from warehouse.contracts import stamped
 from warehouse.errors import CheckFailed, HomeError, LeadhouseError, UsageError
 from warehouse.home import Home
 
@@ -165,7 +166,7 @@ def materialize(targets, check, home, json) -> None:
     names = view_names(targets)
     if check:
         differences = stage.check(home, names)
-        print_json({"differences": differences}) if json else click.echo(
+        print_json(stamped("materialize-check", {"differences": differences})) if json else click.echo(
             "\n".join(differences) or "no difference from the manifest"
         )
         if differences:
@@ -174,7 +175,7 @@ def materialize(targets, check, home, json) -> None:
             )
         return
     build = stage.materialize(home, names)
-    print_json(build.as_json()) if json else click.echo(build.as_text())
+    print_json(stamped("materialize", build.as_json())) if json else click.echo(build.as_text())
 
 
 @verb("counts", json=True)
@@ -186,7 +187,7 @@ def counts(task, by, home, json) -> None:
 
     result = count(home, task, by)
     warn_stale(result.stale)
-    print_json(result.as_json()) if json else click.echo(result.as_text())
+    print_json(stamped("counts", result.as_json())) if json else click.echo(result.as_text())
 
 
 @verb("sql", json=True)
@@ -236,7 +237,9 @@ def why(task, instance, label, home, json) -> None:
 
     found = stage(home, task, instance, label)
     warn_stale(found.stale)
-    print_json(found.as_json()) if json else click.echo(as_text(found, whole=label is not None))
+    print_json(stamped("why", found.as_json())) if json else click.echo(
+        as_text(found, whole=label is not None)
+    )
 
 
 @verb("audit", json=True)
@@ -319,7 +322,7 @@ def whatif(task, accept, refuse, maps, constants, flips, home, json) -> None:
     from warehouse.whatif import what_if
 
     answer = what_if(home, task, accept=accept, refuse=refuse, maps=maps, constants=constants, flips=flips)
-    print_json(answer.as_json()) if json else click.echo(answer.as_text())
+    print_json(stamped("whatif", answer.as_json())) if json else click.echo(answer.as_text())
 
 
 def image_options(function: Callable) -> Callable:

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.folders import MARK, SUFFIX
 from warehouse.caveats import caveats
+from warehouse.contracts import schema_name
 from warehouse.counts import PARTS
 from warehouse.digests import file_digest
 from warehouse.errors import RegistryError, UsageError
@@ -37,7 +38,7 @@ from warehouse.task import TaskData, read_task
 if TYPE_CHECKING:
     import polars as pl
 
-SCHEMA = "leadhouse/export/1"
+SCHEMA = schema_name("export")
 FORMATS = ("csv", "wfdb")
 LABELS, CLASSES = "labels.csv", "classes.json"
 ID = re.compile(r"\w[\w.-]*", re.ASCII)

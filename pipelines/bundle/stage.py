@@ -32,6 +32,7 @@ from pipelines.bundle.archive import MOST_BYTES, NAME, write_archive
 from pipelines.bundle.readme import render_readme
 from pipelines.made_up import made_up
 from warehouse.cite import cite
+from warehouse.contracts import schema_name
 from warehouse.counts import count
 from warehouse.database import ENGINE, Input, inputs, parquet
 from warehouse.errors import HomeError, RegistryError, UsageError
@@ -45,7 +46,7 @@ from warehouse.spec import Spec, find_spec
 from warehouse.task import as_built, task_file
 from warehouse.views import Catalog, View
 
-SCHEMA = "leadhouse/bundle/1"
+SCHEMA = schema_name("bundle")
 LABELS = "labels.parquet"
 INDEX = "index.json"
 WITHHELD = "the data set's card does not say that its labels may be shared"
@@ -142,6 +143,7 @@ def _members(home: Home, spec: Spec) -> tuple[dict[str, bytes], str | None]:
     if citation["loaded"]:
         del citation["loaded"]["notes"]  # they may name files and addresses
     counts = count(home, spec.name).as_json()
+    counts.pop("agreement", None)  # it names readers
 
     texts = {
         "LICENSE": _licence(),

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from warehouse.contracts import stamped
 from warehouse.diff.result import Budget, Difference
 from warehouse.errors import UsageError
 from warehouse.home import Home
@@ -46,7 +47,9 @@ def render(found: Difference, format: str, shown: int, budget: Budget | None) ->
 def as_json(found: Difference, budget: Budget | None) -> dict:
     """The difference, with ``budget``: what is allowed, and the tasks beyond it."""
     beyond = [task.name for task in found.beyond(budget)] if budget else []
-    return {**found.as_json(), "budget": budget and {"max_flips": budget.text, "beyond": beyond}}
+    return stamped(
+        "diff", {**found.as_json(), "budget": budget and {"max_flips": budget.text, "beyond": beyond}}
+    )
 
 
 def write(found: Difference, parquet: Path | None) -> None:

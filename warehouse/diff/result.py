@@ -13,9 +13,6 @@ from warehouse.diff.rows import Rows
 from warehouse.errors import UsageError
 from warehouse.flips import Comparison
 
-FORMAT = 1
-"""Version of what ``--json`` prints."""
-
 
 @dataclass(frozen=True)
 class Rule:
@@ -140,7 +137,6 @@ class Difference:
     def as_json(self) -> dict:
         """``flips`` and ``moves`` are of all tasks, each with its ``task``; ``rule`` has a list of changes a name."""
         return {
-            "format": FORMAT,
             "before": self.before,
             "after": self.after,
             "same": self.is_same,
