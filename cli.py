@@ -180,7 +180,11 @@ def materialize(targets, check, home, json) -> None:
 
 @verb("counts", json=True)
 @click.argument("task")
-@click.option("--by", metavar="COLUMN", help="A column of the task view or of <schema>.record.")
+@click.option(
+    "--by",
+    metavar="COLUMN",
+    help="Also by sex, age, device, rhythm, or another column of the task or its records.",
+)
 def counts(task, by, home, json) -> None:
     """Class counts of TASK per part."""
     from warehouse.counts import count

@@ -23,6 +23,8 @@ from warehouse.views import Catalog
 if TYPE_CHECKING:
     from warehouse.review.agreement import Agreement
 
+VIEWS = "SELECT schema_name, view_name FROM duckdb_views()"
+
 PARTS = ("train", "validation", "test")
 NO_PART = "unassigned"
 """The part of instances whose group is in no part (no subject known)."""
@@ -94,8 +96,10 @@ def count(home: Home, task: str, by: str | None = None) -> Counts:
     """Count a built task.
 
     ``records`` are the rows used in the part, ``left_out`` those that are not, ``scored`` and the classes the used
-    ones with a label. ``by`` is a column of the task view or of ``<schema>.record_v<N>``. Raises UsageError with
-    the list of columns when there is no such column, HomeError when the task is not built.
+    ones with a label. ``by`` is a column of the task view, of ``<schema>.record_facts`` (age in bands of ten years,
+    sex, device, rhythm, … where the data set has them), or of the record view behind the task; ``rhythm`` also finds a
+    column ``rhythms``. Raises UsageError with the list of columns when there is no such column, HomeError when the
+    task is not built.
     """
     return read_pinned(home, lambda pinned: _count(pinned, find_spec(task), by))
 
@@ -166,14 +170,23 @@ def _columns(con: duckdb.DuckDBPyConnection, table: str) -> list[str]:
 def _by_record(
     home: Home, spec: Spec, path: Path, by: str, own: list[str]
 ) -> tuple[duckdb.DuckDBPyConnection, str, str]:
-    """A connection, the FROM clause and the expression to count by a column of the data set's record view."""
+    """A connection, the FROM clause and the expression to count by a column that the task view does not have itself.
+
+    Facts go before the record view, for they have ages in bands; the task's plural comes last.
+    """
     catalog = Catalog.read()
     record = next((view for view in catalog.lineage([spec.view]) if view.stem == "record"), None)
     con = connect(home, catalog=catalog)
     con.execute(f"CREATE TEMP VIEW task AS SELECT * FROM {parquet((path,))}")
-    theirs = _columns(con, record.name) if record else []
-    if record is None or by not in theirs:
-        listed = ", ".join(dict.fromkeys([*own, *theirs]))
-        raise UsageError(f"found no column {by!r} for {spec.name}; expected one of: {listed}")
-    (key,) = record.grain
-    return con, f"task LEFT JOIN {record.name} AS record ON task.record_id = record.{key}", f'record."{by}"'
+    known = {f"{schema}.{name}" for schema, name in con.execute(VIEWS).fetchall()}
+    facts = catalog.newest().get(f"{record.schema}.record_facts") if record else None
+    theirs = [(view, _columns(con, view.name)) for view in (facts, record) if view and view.name in known]
+    for view, columns in theirs:
+        if by in columns:
+            (key,) = view.grain
+            source = f"task LEFT JOIN {view.name} AS record ON task.record_id = record.{key}"
+            return con, source, f'record."{by}"'
+    if f"{by}s" in own:
+        return con, "task", f'task."{by}s"'
+    listed = ", ".join(dict.fromkeys([*own, *(name for _, columns in theirs for name in columns)]))
+    raise UsageError(f"found no column {by!r} for {spec.name}; expected one of: {listed}")

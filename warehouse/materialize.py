@@ -32,6 +32,7 @@ from warehouse.errors import HomeError
 from warehouse.fingerprints import build_fingerprints, lineage_digests, rule_fingerprints
 from warehouse.home import Home, carry, generation, sweep, writing
 from warehouse.manifest import MANIFEST, built_file, read_manifest
+from warehouse.review.home import DATASET as REVIEW
 from warehouse.view_file import write_view
 from warehouse.views import Catalog, View
 
@@ -88,7 +89,10 @@ def materialize(
                 _write_manifest(folder, build.manifest)
         entries = build.manifest["views"]
         write_database(home, catalog, plan.views, entries, built_file(home, entries))
-    build.skipped = sorted(set(catalog.named) - computable(plan.views, plan.present))
+    lacking = set(catalog.named) - computable(plan.views, plan.present)
+    build.skipped = sorted(
+        name for name in lacking if catalog[name].schema != REVIEW
+    )  # no load brings verdicts
     return build
 
 

@@ -102,6 +102,9 @@ def _ptbxl(stamped: list) -> dict:
                 *stamped,
             ]
         ),
+        "raw_ptbxl.recording": pa.schema(
+            [("ecg_id", pa.int32()), ("device", pa.string()), ("site", pa.string())]
+        ),
         "raw_ptbxl.scp_code": pa.schema(
             [("ecg_id", pa.int32()), ("code", pa.string()), ("likelihood", pa.float64())]
         ),

@@ -56,7 +56,7 @@ def load(
     report = LoadReport(DATASET, card_of(DATASET)["schema"])
     database = ptbxl_tables.one_file(source, "ptbxl_database*.csv")
     scp = ptbxl_tables.read_scp_statements(ptbxl_tables.one_file(source, "scp_statements*.csv"), report)
-    record, codes = ptbxl_tables.read_database(database, report)
+    record, recording, codes = ptbxl_tables.read_database(database, report)
     known = set(scp["code"].to_pylist())
     unknown = sorted({code for code in codes["code"].to_pylist() if code not in known})
     report.odd(
@@ -70,6 +70,7 @@ def load(
     files = _files(database.parent, record, hz, report)
     with home.writer(f"load {DATASET}"), writing(home.path), generation(home.raw / DATASET) as folder:
         raw.write_table(folder, "record", record, report)
+        raw.write_table(folder, "recording", recording, report)
         raw.write_table(folder, "scp_code", codes, report)
         raw.write_table(folder, "scp_statement", scp, report)
         raw.write_table(folder, "statement_12sl", given, report)

@@ -35,8 +35,9 @@ def one_file(source: Path, pattern: str) -> Path:
     return found[0]
 
 
-def read_database(path: Path, report: LoadReport) -> tuple[pa.Table, pa.Table]:
-    """``record`` and ``scp_code``, in the order of ecg_id. Rows that cannot be read are problems of the report."""
+def read_database(path: Path, report: LoadReport) -> tuple[pa.Table, pa.Table, pa.Table]:
+    """``record``, ``recording`` and ``scp_code``, in the order of ecg_id. Rows that cannot be read are problems of the
+    report."""
     file = _read(path, REQUIRED, report)
     columns = file.table.to_pydict()
     rows, codes, seen, doubled = [], [], {}, []
@@ -86,13 +87,19 @@ def read_database(path: Path, report: LoadReport) -> tuple[pa.Table, pa.Table]:
         "source_file": repeated(path.name, len(rows)),
         "row_no": _int32([each[2] for each in rows]),
     }
-    return pa.table(record), pa.table(
+    recording = {
+        "ecg_id": record["ecg_id"],
+        "device": from_texts([" ".join((each[3].get("device") or "").split()) for each in rows]),
+        "site": from_texts([_tidy(each[3].get("site")) for each in rows]),
+    }
+    scp_code = pa.table(
         {
             "ecg_id": _int32([each[0] for each in codes]),
             "code": from_texts([each[1] for each in codes]),
             "likelihood": from_numbers(np.array([each[2] for each in codes], np.float64)),
         }
     )
+    return pa.table(record), pa.table(recording), scp_code
 
 
 def parse_scp_codes(text: str | None) -> dict[str, float] | None:
