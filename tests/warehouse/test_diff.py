@@ -256,6 +256,24 @@ def test_markdown_is_short_and_says_all(synthetic_home):
     assert f"… and {len(found['flips']) - 2:,} more flips" in words
 
 
+def test_markdown_fits_in_a_comment(synthetic_home):
+    from warehouse.diff.change import Change
+    from warehouse.diff.result import Difference, Rule
+    from warehouse.diff.text import LONGEST, as_markdown
+
+    changes = [Change("map row", "", f"row {'x' * 150} {number}") for number in range(100)]
+    rules = [Rule("map", f"map.m{number}", "changed", changes) for number in range(20)]
+    words = as_markdown(Difference("a", "b", rules))
+    assert LONGEST - 1_000 < len(words) < LONGEST + 200
+    assert "… and 60 more changes" in words
+    assert words.endswith("has all._")
+    (found,) = [diff(synthetic_home, f"{VIEW}@0", "@2")]
+    words = as_markdown(found, 100_000)
+    assert len(words) < LONGEST + 200
+    assert words.count("<details>") == words.count("</details>")
+    assert words.count("```") % 2 == 0
+
+
 def test_junit_fails_beyond_the_budget(synthetic_home):
     words = run(
         f"{VIEW}@0", "@2", "--format", "junit", "--max-flips", "0", home=synthetic_home, code=1
@@ -534,6 +552,26 @@ def test_only_the_tasks_that_are_asked_for(checkout, heartbeat_home):
     edit(checkout / "registry/maps/mitbih_symbol.csv", "e,beat,N,", "e,beat,S,")
     found = as_json("--since", "HEAD", "ecg-heartbeat-arrhythmia", home=heartbeat_home)
     assert [task["task"] for task in found["tasks"]] == ["ecg-heartbeat-arrhythmia@0"]
+
+
+def test_the_command_of_the_workflow_in_the_docs(checkout, synthetic_home, monkeypatch, tmp_path):
+    """The line that runs in CI, as it stands there."""
+    import shlex
+
+    workflow = (ROOT / "docs" / "labels-in-pull-requests.yml").read_text()
+    (line,) = [line for line in workflow.splitlines() if line.strip().startswith("leadhouse diff")]
+    command, _, redirect = line.strip().removeprefix("leadhouse diff ").partition(" > ")
+    assert redirect == "labels.md || status=$?"
+    words = shlex.split(
+        command.replace("origin/${{ github.base_ref }}", "main").replace("$MAX_FLIPS", "0.1%")
+    )
+    edit(checkout / "sql/vitaldb/normal_context_v0.sql", "45 AS normal", "30 AS normal")
+    monkeypatch.chdir(tmp_path)
+    result = run(*words, home=synthetic_home, code=1)
+    assert result.stdout.startswith("<!-- leadhouse diff -->")
+    assert "beyond the budget of 0.1%" in result.stdout
+    assert (tmp_path / "flips.parquet").is_file()
+    assert "<!-- leadhouse diff -->" in workflow.split("first='")[1]
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ def _spot(before: str | None, after: str | None, number: int) -> str:
     return f"{cut(before)} became {cut(after)}{times}"
 
 
-def cut(words: str | None) -> str:
+def cut(words: str | None, longest: int = SHOWN) -> str:
+    """A text, shortened where it is longer."""
     words = words or ""
-    return words if len(words) <= SHOWN else f"{words[: SHOWN - 1]}…"
+    return words if len(words) <= longest else f"{words[: longest - 1]}…"

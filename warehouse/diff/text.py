@@ -18,6 +18,12 @@ EVIDENCE = 3
 MARK = "<!-- leadhouse diff -->"
 """First line of the Markdown: what finds an earlier comment again."""
 
+LONGEST = 60_000
+"""Characters of a Markdown comment; GitHub takes 65,536."""
+
+SAID = 40
+"""How many changes of one rule a comment spells out."""
+
 SIDES = {"before": "before alone", "after": "after alone", "both": "both, added up otherwise"}
 
 
@@ -51,7 +57,12 @@ def as_markdown(found: Difference, shown: int = SHOWN, budget: Budget | None = N
         if task.differing:
             lines += [*_markdown_table(*counts_rows(task)), ""]
     for words, changes in _said(found):
-        lines += [f"**{_escaped(words)}**", *(f"- {_escaped(str(each))}" for each in changes), ""]
+        lines += [
+            f"**{_escaped(cut(words, 1_000))}**",
+            *(f"- {_escaped(str(each))}" for each in changes[:SAID]),
+        ]
+        lines += [f"- … and {len(changes) - SAID} more changes"] if len(changes) > SAID else []
+        lines.append("")
     for task in found.tasks:
         listed = [*_flip_lines(task, shown), *_move_lines(task, shown)] if task.differing else []
         if listed:
@@ -70,7 +81,14 @@ def as_markdown(found: Difference, shown: int = SHOWN, budget: Budget | None = N
     if found.not_built:
         lines += [f"Not built here: {', '.join(f'`{name}`' for name in found.not_built)}.", ""]
     lines += [f"_{_escaped(note)}_" for note in notes(found)]
-    return "\n".join(lines).rstrip()
+    text = "\n".join(lines).rstrip()
+    if len(text) > LONGEST:
+        kept = text[:LONGEST].rsplit("\n", 1)[0]
+        closing = ("```\n\n" if kept.count("```") % 2 else "") + (
+            "</details>\n\n" if kept.count("<details>") > kept.count("</details>") else ""
+        )
+        text = f"{kept}\n{closing}_Cut here: `leadhouse diff` with `--json` has all._"
+    return text
 
 
 def title(rule: Rule) -> str:
