@@ -70,60 +70,46 @@ WITH evidence AS (
     WHERE fact.record_id IS NULL
 )
 
--- A clause runs from one reset to the next, as in lydus.dx_finding.
-, hits AS (
+-- A hedge belongs to a finding when no reset stands between them: a clause runs from one reset to the next, as in
+-- lydus.dx_finding.
+, reasons AS (
     SELECT
-        statement_id
-        , place
-        , phrase
-        , kind
-        , hedge_source
-        , coalesce(max(CASE WHEN kind = 'reset' THEN place END) OVER so_far, 0) AS clause_place
-    FROM lydus.dx_hit_v0
-    WHERE accepted
-    WINDOW so_far AS (PARTITION BY statement_id ORDER BY place)
-)
-
-, hedges AS (
-    SELECT
-        finding.statement_id
-        , finding.place
-        , hedge.place AS hedge_place
-        , hedge.phrase
-        , CASE hedge.kind
+        evidence.instance_id
+        , evidence.record_id
+        , evidence.class
+        , evidence.kind
+        , evidence.rule
+        , evidence.value
+        , evidence.reason
+        , evidence.view
+        , evidence.source
+        , evidence.source_no
+        , evidence.place
+        , evidence.phrase
+        , string_agg(DISTINCT known.meaning, '; and ' ORDER BY known.meaning) AS meaning
+        , string_agg(
+            CASE WHEN reset.place IS NULL THEN '"' || hedge.phrase || '"' END
+            , ', ' ORDER BY hedge.place
+        ) AS hedge
+    FROM evidence
+    LEFT JOIN map.lydus_reason AS known
+        ON strpos(' + ' || evidence.reason || ' + ', ' + ' || known.reason || ' + ') > 0
+    LEFT JOIN lydus.dx_hit_v0 AS hedge
+        ON evidence.statement_id = hedge.statement_id
+        AND known.reason = CASE hedge.kind
             WHEN 'hedge' THEN 'hedged_' || hedge.hedge_source
             WHEN 'negation' THEN 'negated'
             WHEN 'either' THEN 'either_or'
-            ELSE 'or_alternative'
-        END AS reason
-    FROM hits AS finding
-    INNER JOIN hits AS hedge
-        ON finding.statement_id = hedge.statement_id
-        AND finding.clause_place = hedge.clause_place
-        AND (hedge.place < finding.place OR hedge.kind = 'either')
-    WHERE hedge.kind IN ('hedge', 'negation', 'either', 'or')
-)
-
-, hedged AS (
-    SELECT
-        evidence.instance_id
-        , evidence.record_id
-        , evidence.class
-        , evidence.kind
-        , evidence.rule
-        , evidence.value
-        , evidence.reason
-        , evidence.view
-        , evidence.source
-        , evidence.source_no
-        , evidence.place
-        , evidence.phrase
-        , string_agg('"' || hedges.phrase || '"', ', ' ORDER BY hedges.hedge_place) AS hedge
-    FROM evidence
-    LEFT JOIN hedges
-        ON evidence.statement_id = hedges.statement_id
-        AND evidence.place = hedges.place
-        AND strpos(evidence.reason, hedges.reason) > 0
+            WHEN 'or' THEN 'or_alternative'
+        END
+        AND (hedge.place < evidence.place OR hedge.kind = 'either')
+        AND hedge.accepted
+    LEFT JOIN lydus.dx_hit_v0 AS reset
+        ON hedge.statement_id = reset.statement_id
+        AND reset.kind = 'reset'
+        AND reset.accepted
+        AND reset.place > least(hedge.place, evidence.place)
+        AND reset.place <= greatest(hedge.place, evidence.place)
     GROUP BY
         evidence.instance_id
         , evidence.record_id
@@ -139,39 +125,13 @@ WITH evidence AS (
         , evidence.phrase
 )
 
-, reasons AS (
+, lines AS (
     SELECT
-        hedged.instance_id
-        , hedged.record_id
-        , hedged.class
-        , hedged.kind
-        , hedged.rule
-        , hedged.value
-        , hedged.reason
-        , hedged.view
-        , hedged.source
-        , hedged.source_no
-        , hedged.place
-        , hedged.phrase
-        , hedged.hedge
-        , string_agg(known.meaning, '; and ' ORDER BY known.rank) AS meaning
-    FROM hedged
-    CROSS JOIN unnest(string_split(coalesce(hedged.reason, ''), ' + ')) WITH ORDINALITY AS single (reason, place)
-    LEFT JOIN map.lydus_reason AS known ON single.reason = known.reason
-    GROUP BY
-        hedged.instance_id
-        , hedged.record_id
-        , hedged.class
-        , hedged.kind
-        , hedged.rule
-        , hedged.value
-        , hedged.reason
-        , hedged.view
-        , hedged.source
-        , hedged.source_no
-        , hedged.place
-        , hedged.phrase
-        , hedged.hedge
+        line.record_id
+        , line.line_no
+        , wording.text
+    FROM raw_lydus.dx_line AS line
+    INNER JOIN raw_lydus.dx_text AS wording ON line.text_id = wording.text_id
 )
 
 , facts AS (
@@ -221,9 +181,8 @@ WITH evidence AS (
         END AS meaning
     FROM reasons
     INNER JOIN raw_lydus.record AS record ON reasons.record_id = record.record_id
-    LEFT JOIN raw_lydus.dx_line AS line
-        ON reasons.record_id = line.record_id AND reasons.source = 'line' AND reasons.source_no = line.line_no
-    LEFT JOIN raw_lydus.dx_text AS wording ON line.text_id = wording.text_id
+    LEFT JOIN lines AS wording
+        ON reasons.record_id = wording.record_id AND reasons.source = 'line' AND reasons.source_no = wording.line_no
     LEFT JOIN map.dx_code AS code ON reasons.rule = 'code' AND reasons.value = CAST(code.code AS VARCHAR)
     LEFT JOIN map.lydus_whole_line AS whole
         ON reasons.rule = 'whole_line' AND reasons.place = 0 AND reasons.phrase = whole.text
