@@ -214,6 +214,7 @@ def _compare(
         counts.append(Counts(spec, None, count_rows(con, spec, f"{source} AS task"), [], notes))
     _pair(con, specs)
     totals = dict(con.execute("SELECT only_on, count(*) FROM pair GROUP BY only_on").fetchall())
+    whole = {side: _whole(con, f"{side}.{spec.view}", spec) for side, spec in zip(SIDES, specs, strict=True)}
     by_class: dict[str, dict[str, int]] = {}
     for name, old, new, number in con.execute(
         "SELECT class, before, after, count(*) FROM flip GROUP BY class, place, before, after "
@@ -226,7 +227,7 @@ def _compare(
         before=counts[0],
         after=counts[1],
         specs=specs,
-        instances=sum(totals.values()),
+        instances=whole["before"]["records"] + totals.get("after", 0),
         flipped=flipped,
         flip_count=flips,
         move_count=moved,
@@ -244,7 +245,7 @@ def _compare(
 
 
 def _pair(con: duckdb.DuckDBPyConnection, specs: tuple[Spec, Spec]) -> None:
-    """``pair``: every instance with part and left_out on both sides; ``flip``: a row an instance and class."""
+    """``pair``: the instances that differ, part and left_out on both sides; ``flip``: a row an instance and class."""
     classes = list(dict.fromkeys(name for spec in specs for name in spec.classes))
     values = {
         side: [f'{side}."{name}"' if name in spec.classes else "NULL" for name in classes]
@@ -253,6 +254,7 @@ def _pair(con: duckdb.DuckDBPyConnection, specs: tuple[Spec, Spec]) -> None:
     columns = ", ".join(
         f"{value} AS {side}_{place}" for side in SIDES for place, value in enumerate(values[side])
     )
+    differs = " OR ".join(f"before_{place} IS DISTINCT FROM after_{place}" for place in range(len(classes)))
     con.execute(
         f"""
         CREATE TABLE pair AS
@@ -272,6 +274,7 @@ def _pair(con: duckdb.DuckDBPyConnection, specs: tuple[Spec, Spec]) -> None:
             , {columns}
         FROM before.{specs[0].view} AS before
         FULL OUTER JOIN after.{specs[1].view} AS after ON before.instance_id = after.instance_id
+        WHERE only_on IS NOT NULL OR moved OR {differs}
         """
     )
     pieces = [

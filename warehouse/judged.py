@@ -84,9 +84,14 @@ def select_lists(
     for rule in refuse:
         if not any(_has(con, each, _is_of(rule)) for each in evidence if each.has_rules):
             raise UsageError(_unknown("rule of candidates", rule, occurring_rules(con, evidence)))
+    read = {name for each in evidence for name in each.view.reads}
     found = {}
     for each in evidence:
-        lifted = _accepts(reasons) if reasons and _has(con, each, _accepts(reasons)) else "FALSE"
+        # A look into a view costs as much as the view. It pays where a select list would have stored views or further
+        # evidence computed for nothing; the others are computed anyway.
+        looked = each.view.stored or each.view.name in read
+        has_some = bool(reasons) and (not looked or _has(con, each, _accepts(reasons)))
+        lifted = _accepts(reasons) if has_some else "FALSE"
         rules = [rule for rule in refuse if each.has_rules and _has(con, each, _is_of(rule))]
         stopped = " OR ".join(f"({_is_of(rule)})" for rule in rules) or "FALSE"
         if (lifted, stopped) != ("FALSE", "FALSE"):
@@ -137,7 +142,8 @@ def _holds(reason: str) -> str:
 
 def _accepts(reasons: Iterable[str]) -> str:
     listed = ", ".join(map(sql_text, dict.fromkeys(reasons)))
-    return f"(reason IS NOT NULL AND list_has_all([{listed}], string_split(reason, '{JOINT}')))"
+    joined = f"contains(reason, '{JOINT}') AND list_has_all([{listed}], string_split(reason, '{JOINT}'))"
+    return f"(reason IS NOT NULL AND (reason IN ({listed}) OR ({joined})))"
 
 
 def _is_of(rule: str) -> str:

@@ -6,6 +6,7 @@ the built Parquet, as far as that was made of what is there now. Only the ancest
 
 from __future__ import annotations
 
+import re
 import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,7 @@ from pathlib import Path
 import duckdb
 
 from warehouse.database import Input, broken, define, inputs, parquet, sql_text, unreadable
-from warehouse.digests import source_digest
+from warehouse.digests import files_digest, source_digest
 from warehouse.errors import HomeError, RegistryError, UsageError
 from warehouse.fingerprints import build_fingerprints
 from warehouse.home import Home, read_pinned
@@ -33,13 +34,15 @@ class Variant:
     ``views``: view name (``vitaldb.normal_context_v0``) → the SELECT in its place. ``maps``: map name (``dx_hedge``) →
     the CSV in its place. ``columns``: view name → a select list over the view's own rows in their place, for instance
     ``* REPLACE (TRUE AS accepted)``: the view itself need not be computed for that. ``catalog``: the views to begin
-    with, in the place of today's.
+    with, in the place of today's. ``splits``: split name (``vitaldb``) → the Parquet file in the place of what `load`
+    wrote.
     """
 
     views: Mapping[str, str] = field(default_factory=dict)
     maps: Mapping[str, Path] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
     catalog: Catalog | None = None
+    splits: Mapping[str, Path] = field(default_factory=dict)
 
     def applied(self, catalog: Catalog) -> Catalog:
         """The catalog with the variant's texts. Raises UsageError for a view that is not there, RegistryError for a
@@ -55,7 +58,7 @@ class Variant:
                 replace(view, sql=self.views[view.name], path=Path(f"{view.name}, as changed"))
                 if view.name in self.views
                 else view
-                for view in catalog.values()
+                for view in catalog.named.values()
             ]
         )
 
@@ -104,10 +107,15 @@ def place(
         raise UsageError(f"found no view {', '.join(unknown)}; expected one of `views`")
     lineage = catalog.lineage(list(targets))
     present = inputs(home)
-    present |= {f"map.{name}": _map_input(name, path, present) for name, path in variant.maps.items()}
+    known = present if variant.catalog is None else None
+    present |= {f"map.{name}": _map_input(name, path, known) for name, path in variant.maps.items()}
+    present |= {
+        f"split.{name}": Input(f"split.{name}", source_digest(path), (path,), files_digest((path,)))
+        for name, path in variant.splits.items()
+    }
     _require(home, catalog, lineage, present)
     built = read_manifest(home)["views"]
-    prints = build_fingerprints({view.name: view for view in lineage}, present)
+    prints = build_fingerprints(lineage, present)
     changed: set[str] = set()  # views whose rows may differ from the build's
     own: set[str] = set()  # of them, those that do for their own rule or inputs, not for a select list
     for view in lineage:
@@ -115,13 +123,14 @@ def place(
             own.add(view.name)
         own |= {view.name} if any(parent.name in changed for parent in catalog.parents(view)) else set()
         changed |= {view.name} if view.name in own or view.name in variant.columns else set()
-    needed = _needed(catalog, targets, own)
+    needed = _needed(catalog, lineage, targets, own)
     names = {name for view in needed if _is_computed(view, own) for name in view.reads}
     define(con, {name: present[name] for name in present if name in names}, [], lambda view: None)
     computed = [view.name for view in needed if view.stored and view.name in changed]
+    kept = {name for name in computed if _readings(catalog[name], needed, set(computed), own, targets) > 1}
     for view in needed:
         file = None if _is_computed(view, own) else home.built / built[view.name]["file"]
-        _define(con, view, file, variant.columns.get(view.name), view.name in computed)
+        _define(con, view, file, variant, view.name in kept)
     return Placed(catalog, tuple(computed), _stale(lineage, today, built, home))
 
 
@@ -129,7 +138,7 @@ def _is_computed(view: View, own: set[str]) -> bool:
     return not view.stored or view.name in own
 
 
-def _needed(catalog: Catalog, targets: Sequence[str], own: set[str]) -> list[View]:
+def _needed(catalog: Catalog, lineage: list[View], targets: Sequence[str], own: set[str]) -> list[View]:
     """The targets and their ancestors, as far as these are not read from the build; parents first."""
     wanted: set[str] = set()
     stack = list(targets)
@@ -139,16 +148,31 @@ def _needed(catalog: Catalog, targets: Sequence[str], own: set[str]) -> list[Vie
             wanted.add(view.name)
             if _is_computed(view, own):
                 stack += [parent.name for parent in catalog.parents(view)]
-    return [view for view in catalog.values() if view.name in wanted]
+    return [view for view in lineage if view.name in wanted]
+
+
+def _readings(
+    view: View, needed: list[View], computed: set[str], own: set[str], targets: Sequence[str]
+) -> int:
+    """How often a view would be computed if it were none of the computed tables; a target is read at least twice."""
+    if view.name in targets:
+        return 2
+    return sum(
+        len(re.findall(rf"\b{re.escape(view.name)}\b", reader.sql))
+        * (1 if reader.name in computed else _readings(reader, needed, computed, own, targets))
+        for reader in needed
+        if view.name in reader.reads and _is_computed(reader, own)
+    )
 
 
 def _define(
-    con: duckdb.DuckDBPyConnection, view: View, file: Path | None, columns: str | None, keep: bool
+    con: duckdb.DuckDBPyConnection, view: View, file: Path | None, variant: Variant, keep: bool
 ) -> None:
     """One view under its name: from its file or its text, with the variant's select list over it where there is one.
 
     ``keep``: as a table, so that it is computed once.
     """
+    columns = variant.columns.get(view.name)
     con.execute(f"CREATE SCHEMA IF NOT EXISTS {view.schema}")
     body = f"\n{view.sql}\n" if file is None else f"SELECT * FROM {parquet((file,))}"
     try:
@@ -168,11 +192,23 @@ def _define(
     except duckdb.Error as error:
         if file is not None and columns is None:
             raise unreadable(file, error) from error
-        raise broken(view, error) from error
+        raise _refused(view, variant, error) from error
 
 
-def _map_input(name: str, path: Path, present: Mapping[str, Input]) -> Input:
-    if f"map.{name}" not in present:
+def _refused(view: View, variant: Variant, error: Exception) -> RegistryError:
+    """A view that DuckDB refuses; one whose own text is today's may do so for what it reads."""
+    changed = [*variant.views, *(f"map.{name}" for name in variant.maps), *variant.columns]
+    if not changed or view.name in changed:
+        return broken(view, error)
+    return RegistryError(
+        f"{view.path}: DuckDB refuses the view with {', '.join(changed)} as changed: {error}",
+        f"give {' and '.join(changed)} the columns and types that {view.name} reads",
+    )
+
+
+def _map_input(name: str, path: Path, present: Mapping[str, Input] | None) -> Input:
+    """``present``: inputs of which the map must be one; None where other views may read other maps."""
+    if present is not None and f"map.{name}" not in present:
         known = ", ".join(sorted(key[4:] for key in present if key.startswith("map.")))
         raise UsageError(f"found no map {name!r}; expected one of: {known}")
     try:
@@ -201,7 +237,7 @@ def _require(home: Home, catalog: Catalog, lineage: list[View], present: Mapping
 def _stale(lineage: list[View], today: Catalog, built: Mapping, home: Home) -> tuple[str, ...]:
     """Stored views that the build lacks, or made of something else than what is there now, the variant apart."""
     views = [today[view.name] for view in lineage if view.name in today]
-    prints = build_fingerprints({view.name: view for view in views}, inputs(home))
+    prints = build_fingerprints(views, inputs(home))
     return tuple(
         view.name
         for view in views

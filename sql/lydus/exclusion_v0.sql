@@ -2,7 +2,7 @@
 -- layer: evidence
 -- grain: record_id, rule
 -- shard: record_id
--- stored: no
+-- stored: yes
 -- status: draft
 -- source: lydus-ecg-image@0, exclusions; ambiguities 20 and 25
 --
