@@ -67,32 +67,40 @@ def reasons_of(name: str, evidence: Sequence[Evidence]) -> tuple[str, ...] | Non
     return tuple(row["reason"] for row in rows if row.get("family") == name) or None
 
 
+def meaning(name: str, evidence: Sequence[Evidence]) -> tuple[str, ...]:
+    """The reasons that a REASON stands for: those of a family, or itself."""
+    return reasons_of(name, evidence) or (name,)
+
+
 def select_lists(
-    con: duckdb.DuckDBPyConnection, evidence: Sequence[Evidence], accept: Sequence[str], refuse: Sequence[str]
+    con: duckdb.DuckDBPyConnection,
+    evidence: Sequence[Evidence],
+    accept: Sequence[str],
+    refuse: Sequence[str],
+    *,
+    elsewhere: bool = False,
 ) -> dict[str, str]:
     """View name → the select list over its rows that accepts and refuses, of the views that have such rows.
 
-    ``accept``: reasons and families; ``refuse``: rules of candidates, which win. Raises UsageError for a reason or a
-    rule that neither the registry nor a row has, with those that occur and how many rows each has.
+    ``accept``: reasons and families; ``refuse``: rules of candidates, which win. ``elsewhere``: the lists are for other
+    rows than those in ``con``, by other maps or constants, so that every view gets one. Raises UsageError for a reason
+    or a rule that neither the registry nor a row has, with those that occur and how many rows each has.
     """
     reasons: list[str] = []
     for name in accept:
-        meant = reasons_of(name, evidence)
-        if meant is None and not any(_has(con, each, _holds(name)) for each in evidence):
+        if reasons_of(name, evidence) is None and not any(_has(con, each, _holds(name)) for each in evidence):
             raise UsageError(_unknown("reason", name, occurring_reasons(con, evidence)))
-        reasons += meant or (name,)
+        reasons += meaning(name, evidence)
     for rule in refuse:
         if not any(_has(con, each, _is_of(rule)) for each in evidence if each.has_rules):
             raise UsageError(_unknown("rule of candidates", rule, occurring_rules(con, evidence)))
-    read = {name for each in evidence for name in each.view.reads}
+    lifting: set[str] = set()
+    if reasons:
+        lifting = {each.view.name for each in evidence} if elsewhere else _lifting(con, evidence, reasons)
     found = {}
     for each in evidence:
-        # A look into a view costs as much as the view. It pays where a select list would have stored views or further
-        # evidence computed for nothing; the others are computed anyway.
-        looked = each.view.stored or each.view.name in read
-        has_some = bool(reasons) and (not looked or _has(con, each, _accepts(reasons)))
-        lifted = _accepts(reasons) if has_some else "FALSE"
-        rules = [rule for rule in refuse if each.has_rules and _has(con, each, _is_of(rule))]
+        lifted = _accepts(reasons) if each.view.name in lifting else "FALSE"
+        rules = [rule for rule in refuse if each.has_rules and (elsewhere or _has(con, each, _is_of(rule)))]
         stopped = " OR ".join(f"({_is_of(rule)})" for rule in rules) or "FALSE"
         if (lifted, stopped) != ("FALSE", "FALSE"):
             found[each.view.name] = (
@@ -101,6 +109,29 @@ def select_lists(
                 "ELSE reason END AS reason)"
             )
     return found
+
+
+def refusing(
+    con: duckdb.DuckDBPyConnection, evidence: Sequence[Evidence], reasons: Sequence[str]
+) -> list[str]:
+    """The views in which rows are refused for nothing but these reasons."""
+    return [each.view.name for each in evidence if _has(con, each, _accepts(reasons))]
+
+
+def _lifting(
+    con: duckdb.DuckDBPyConnection, evidence: Sequence[Evidence], reasons: Sequence[str]
+) -> set[str]:
+    """The same, but that the last view is not looked into where it alone is left to have such rows.
+
+    A look into a view that is not stored costs as much as the view. A select list over a view without such rows changes
+    nothing, but has all that reads it computed for nothing.
+    """
+    read = {name for each in evidence for name in each.view.reads}
+    dear = [each for each in evidence if not each.view.stored and each.view.name not in read]
+    found = {each.view.name for each in evidence if each not in dear and _has(con, each, _accepts(reasons))}
+    if len(dear) == 1 and not found:
+        return {dear[0].view.name}
+    return found | set(refusing(con, dear, reasons))
 
 
 def occurring_reasons(

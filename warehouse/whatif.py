@@ -6,14 +6,15 @@ what it touches is computed by :mod:`warehouse.variant` and compared by :mod:`wa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from warehouse.errors import RegistryError, UsageError
 from warehouse.flips import Comparison, compare
 from warehouse.home import Home, writing
-from warehouse.judged import evidence_views, judging, reasons_of, select_lists
+from warehouse.judged import Evidence, evidence_views, judging, meaning, refusing, select_lists
 from warehouse.maps import map_files, map_rows, read_map
 from warehouse.params import changes, rewritten
 from warehouse.spec import Spec, find_spec
@@ -83,40 +84,44 @@ def what_if(
         views={name: text for name, text in views.items() if text != catalog[name].sql},
         maps={path.stem: _checked(path, spec, catalog) for path in maps},
     )
-    changed: list[dict] = []
-    if accept or refuse:
-        evidence = evidence_views(catalog, spec.view)
-        con = open_variant(home, catalog, variant, [view.name for view in evidence])
-        judges = judging(con, evidence)
-        columns = select_lists(con, judges, accept, refuse)
-        con.close()
-        variant = Variant(variant.views, variant.maps, columns)
-        changed += [
-            {"accept": name, "reasons": list(reasons_of(name, judges) or (name,)), "views": sorted(columns)}
-            for name in accept
-        ]
-        changed += [{"refuse": rule, "views": sorted(columns)} for rule in refuse]
-    changed += [{"map": path.stem, "file": str(path)} for path in maps]
-    changed += [
-        {
-            "set": change.constant.name,
-            "view": change.constant.view,
-            "from": change.constant.literal,
-            "to": change.literal,
-        }
-        for change in set_here
-    ]
-    comparison = _compared(home, spec, variant, catalog, evidence=flips is not None)
+    judges: list[Evidence] = []
+    with _asked(variant):
+        if accept or refuse:
+            evidence = evidence_views(catalog, spec.view)
+            con = open_variant(home, catalog, Variant(), [view.name for view in evidence])
+            judges = judging(con, evidence)
+            elsewhere = bool(variant.views or variant.maps)
+            columns = select_lists(con, judges, accept, refuse, elsewhere=elsewhere)
+            variant = replace(variant, columns=columns)
+        comparison = compare(home, spec, Variant(), variant, catalog=catalog, evidence=flips is not None)
+    touched = sorted(variant.columns)
+    if touched and not (refuse or comparison.flip_count or comparison.move_count):
+        touched = refusing(con, judges, [reason for name in accept for reason in meaning(name, judges)])
     if flips is not None:
         with writing(flips, "--flips FILE"):
             comparison.write_flips(flips)
+    changed: list[dict] = [
+        *({"accept": name, "reasons": list(meaning(name, judges)), "views": touched} for name in accept),
+        *({"refuse": rule, "views": touched} for rule in refuse),
+        *({"map": path.stem, "file": str(path)} for path in maps),
+        *(
+            {
+                "set": each.constant.name,
+                "view": each.constant.view,
+                "from": each.constant.literal,
+                "to": each.literal,
+            }
+            for each in set_here
+        ),
+    ]
     return Answer(spec, changed, comparison)
 
 
-def _compared(home: Home, spec: Spec, variant: Variant, catalog: Catalog, *, evidence: bool) -> Comparison:
-    """Today beside the variant. A variant that no view can work with is wrong usage: today's views are sound."""
+@contextmanager
+def _asked(variant: Variant) -> Iterator[None]:
+    """A value or a map that the views cannot work with is wrong usage: today's views are sound."""
     try:
-        return compare(home, spec, Variant(), variant, catalog=catalog, evidence=evidence)
+        yield
     except RegistryError as error:
         if not (variant.views or variant.maps):
             raise
