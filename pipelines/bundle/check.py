@@ -21,18 +21,13 @@ from typing import Any
 import duckdb
 
 from pipelines.bundle.archive import Archive, open_archive
-from pipelines.bundle.rows import locked, same_rows
+from pipelines.bundle.contents import labels, rules, said, same
+from pipelines.bundle.opened import open_rules
+from pipelines.bundle.rows import same_rows
 from pipelines.bundle.stage import INDEX, LABELS, SCHEMA
 from pipelines.verify import Link
-from warehouse.counts import NO_PART, PARTS, Counts, count_rows
-from warehouse.database import parquet
-from warehouse.errors import InputError, LeadhouseError, RegistryError
-from warehouse.fingerprints import rule_fingerprints
+from warehouse.errors import InputError, LeadhouseError
 from warehouse.home import Home
-from warehouse.release import released
-from warehouse.spec import Spec, read_spec
-from warehouse.splits import declared_digest
-from warehouse.views import Catalog, View
 
 ALWAYS = ("README.md", "card.json", "citation.json", "counts.json", "manifest.json", "spec.json")
 PLACE = re.compile(
@@ -41,30 +36,6 @@ PLACE = re.compile(
 """Where a bundle has members, beside the index."""
 STATED = {"task": str, "view": str, "spec": str, "rule": str, "withheld": (str, type(None)), "members": dict}
 """What an index must say, beside its schema."""
-
-
-@dataclass(frozen=True)
-class Opened:
-    """A bundle's parts that can be read without unpacking labels. ``folder`` holds its rules as files."""
-
-    archive: Archive
-    folder: Path
-    index: Mapping[str, Any]
-    manifest: Mapping[str, Any]
-    spec: Spec
-    catalog: Catalog
-
-    @property
-    def view(self) -> View:
-        return self.catalog[self.index["view"]]
-
-    @property
-    def entry(self) -> Mapping[str, Any]:
-        """The task view's entry in the manifest."""
-        return self.manifest["views"][self.index["view"]]
-
-    def json(self, name: str) -> Any:
-        return json.loads(self.archive.read(name))
 
 
 @dataclass
@@ -115,11 +86,11 @@ def _links(archive: Archive, folder: Path, home: Home | None, result: _Result) -
     if broken:
         return
     try:
-        opened = _open(archive, folder, index)
-    except (LeadhouseError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        opened = open_rules(archive, folder, index)
+    except (LeadhouseError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         yield Link("rules", False, _words(error, folder), "spec, manifest and views that can be read")
         return
-    for links in (_rules(opened), _labels(opened, result)):
+    for links in (rules(opened), said(opened, result.notes), labels(opened, result.notes)):
         yield from each(_guarded(links, folder))
         if broken:
             return
@@ -135,7 +106,15 @@ def _guarded(links: Iterator[Link], folder: Path) -> Iterator[Link]:
     """The links, and a broken one where a member has not the shape that is relied on."""
     try:
         yield from links
-    except (duckdb.Error, LeadhouseError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (
+        duckdb.Error,
+        LeadhouseError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         yield Link("contents", False, _words(error, folder), "members as `bundle` writes them")
 
 
@@ -173,8 +152,8 @@ def _index(archive: Archive) -> dict[str, Any]:
 def _members(archive: Archive, index: Mapping[str, Any]) -> Iterator[Link]:
     """Each member of the index is there with its bytes, and no other."""
     listed = index["members"]
-    for name, said in listed.items():
-        expected = said.get("sha256") if isinstance(said, dict) else None
+    for name, entry in listed.items():
+        expected = entry.get("sha256") if isinstance(entry, dict) else None
         if name not in archive.sizes:
             yield Link(name, False, "no such member", "the member that the index names")
             continue
@@ -182,102 +161,9 @@ def _members(archive: Archive, index: Mapping[str, Any]) -> Iterator[Link]:
         yield Link(name, True) if found == expected else Link(name, False, found, str(expected))
     strange = [name for name in archive.sizes if name not in listed and name != INDEX]
     strange += [name for name in listed if not PLACE.fullmatch(name)]
-    yield _same("members that no bundle has", ", ".join(strange) or "none", "none")
+    yield same("members that no bundle has", ", ".join(strange) or "none", "none")
     needed = [*ALWAYS, *([] if index.get("withheld") else [LABELS])]
-    yield _same("members of every bundle", ", ".join(n for n in needed if n not in listed) or "all", "all")
-
-
-def _open(archive: Archive, folder: Path, index: Mapping[str, Any]) -> Opened:
-    """Write the rules into ``folder`` (names were checked) and read them."""
-    for name in archive.sizes:
-        if name.startswith(("sql/", "maps/", "splits/")) or name == "spec.json":
-            archive.extract(name, folder / name)
-    manifest = json.loads(archive.read("manifest.json"))
-    catalog = Catalog.read(folder / "sql")
-    if index["view"] not in catalog:
-        raise RegistryError(f"found no view {index['view']}; expected the task's view in sql/")
-    catalog.lineage([index["view"]])  # each view is parsed, and what it reads is looked up
-    return Opened(archive, folder, index, manifest, read_spec(folder / "spec.json"), catalog)
-
-
-def _rules(bundle: Opened) -> Iterator[Link]:
-    """Spec, views, maps and splits against the manifest, and against the locks of this installation."""
-    index, lineage = bundle.index, bundle.entry["lineage"]
-    yield _same("spec.json (task)", bundle.spec.name, index["task"])
-    yield _same("spec.json (digest)", bundle.spec.digest, index["spec"])
-    yield _same("spec.json (view)", bundle.spec.view, index["view"])
-    quoted = [name for name in bundle.spec.classes if '"' in name]
-    yield _same("spec.json (names of classes)", ", ".join(quoted) or "plain", "plain")
-    views = bundle.catalog.lineage([bundle.view.name])
-    yield _listed("views", {view.name for view in views}, set(bundle.catalog))
-    reads = {name for view in views for name in bundle.catalog.inputs(view)}
-    maps = {f"map.{path.stem}" for path in (bundle.folder / "maps").glob("*.csv")}
-    splits = {f"split.{path.stem}" for path in (bundle.folder / "splits").glob("*.json")}
-    members = {f"split.{path.stem}" for path in (bundle.folder / "splits").glob("*.csv")}
-    yield _listed("maps", {name for name in reads if name.startswith("map.")}, maps)
-    yield _listed("splits", {name for name in reads if name.startswith("split.")}, splits)
-    yield _listed("membership", set() if bundle.index["withheld"] else splits, members)
-    digests = {name: _rule_digest(bundle, name) for name in sorted(maps | splits)}
-    for name, found in digests.items():
-        yield _same(name, found, {**lineage["maps"], **lineage["splits"]}.get(name))
-    prints = rule_fingerprints(bundle.catalog, views, digests.get)
-    locks = released()
-    for view in views:
-        yield _same(f"rule {view.name}", prints[view.name], lineage["views"].get(view.name))
-        if view.name in locks:
-            yield _same(f"lock {view.name}", prints[view.name], locks[view.name]["rule"])
-    yield _same("rule of the task", prints[bundle.view.name], index["rule"])
-    for name, entry in bundle.manifest["views"].items():
-        yield _same(f"manifest {name}", entry["rule"], prints.get(name))
-    stored = {view.name for view in views if view.stored}
-    yield _listed("stored views", stored, set(bundle.manifest["views"]))
-
-
-def _rule_digest(bundle: Opened, name: str) -> str:
-    kind, _, stem = name.partition(".")
-    if kind == "map":
-        return hashlib.sha256(bundle.archive.read(f"maps/{stem}.csv")).hexdigest()
-    return declared_digest(bundle.json(f"splits/{stem}.json"))
-
-
-def _labels(bundle: Opened, result: _Result) -> Iterator[Link]:
-    """The Parquet file against the manifest, and its counts against those that are stated."""
-    stated = bundle.json("counts.json")
-    yield _same("counts.json (task)", stated["task"], bundle.index["task"])
-    if LABELS not in bundle.archive.sizes:
-        result.notes.append(f"labels: not in this archive ({bundle.index['withheld']}), so not counted")
-        return
-    yield _same(f"{LABELS} (sha256)", bundle.archive.digest(LABELS), bundle.entry["sha256"])
-    with locked([bundle.folder]) as con:
-        file = bundle.archive.extract(LABELS, bundle.folder / LABELS)
-        con.execute(f"CREATE VIEW task AS SELECT * FROM {parquet((file,))}")
-        columns = {name: kind for name, kind, *_ in con.execute("DESCRIBE task").fetchall()}
-        yield _same(f"{LABELS} (columns)", columns, bundle.entry["columns"])
-        rows, instances = con.execute("SELECT count(*), count(DISTINCT instance_id) FROM task").fetchall()[0]
-        yield _same(f"{LABELS} (rows)", rows, bundle.entry["rows"])
-        yield _same(f"{LABELS} (instances)", instances, rows)
-        parts = {row[0] for row in con.execute("SELECT DISTINCT part FROM task").fetchall()}
-        yield _listed(f"{LABELS} (parts)", parts - {None, *PARTS, NO_PART}, set())
-        counted = Counts(bundle.spec, None, count_rows(con, bundle.spec), [], []).as_json()["parts"]
-    for part in dict.fromkeys([*stated["parts"], *counted]):
-        yield _same(f"counts of {part}", counted.get(part), stated["parts"].get(part))
-
-
-def _same(name: str, found: Any, expected: Any) -> Link:
-    return Link(name, True) if found == expected else Link(name, False, str(found), str(expected))
-
-
-def _listed(name: str, expected: set, found: set) -> Link:
-    """Two sets of names; what only one of them has is said."""
-    if found == expected:
-        return Link(name, True)
-    return Link(
-        name,
-        False,
-        f"without {', '.join(map(str, sorted(expected - found, key=str))) or 'none'}, "
-        f"besides {', '.join(map(str, sorted(found - expected, key=str))) or 'none'}",
-        "those that the task's view rests on",
-    )
+    yield same("members of every bundle", ", ".join(n for n in needed if n not in listed) or "all", "all")
 
 
 def render_bundle(result: Mapping[str, Any]) -> str:

@@ -18,7 +18,7 @@ from warehouse.errors import HomeError
 from warehouse.home import Home, read_pinned
 
 if TYPE_CHECKING:
-    from pipelines.bundle.check import Opened
+    from pipelines.bundle.opened import Opened
 
 
 @contextmanager
