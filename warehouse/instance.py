@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import duckdb
 
-from warehouse.database import parquet, sql_text
+from warehouse.database import parquet
 from warehouse.errors import UsageError
 from warehouse.spec import Spec
 
@@ -24,8 +26,9 @@ def find_instance(con: duckdb.DuckDBPyConnection, spec: Spec, file: str, text: s
     where instances are placed by samples), for the instance that covers it and begins last. Raises UsageError with the
     record's instances where it has several, with the nearest ids where nothing fits.
     """
-    columns = [name for name, *_ in con.execute(f"DESCRIBE SELECT * FROM {parquet((file,))}").fetchall()]
+    columns = {name: kind for name, kind, *_ in con.execute(f"DESCRIBE FROM {parquet((file,))}").fetchall()}
     wanted = [name for name in (*CONTRACT, *PLACE, *spec.classes) if name in columns]
+    of_record = f"record_id = TRY_CAST(? AS {columns['record_id']})"
     listed = ", ".join(f'"{name}"' for name in wanted)
     source = parquet((file,))
 
@@ -38,15 +41,14 @@ def find_instance(con: duckdb.DuckDBPyConnection, spec: Spec, file: str, text: s
     if not found and colon:
         begin, end = _bounds(columns)
         covers = f"TRY_CAST(? AS DOUBLE) >= {begin} AND TRY_CAST(? AS DOUBLE) < {end}"
-        condition = f"CAST(record_id AS VARCHAR) = ? AND {covers}"
+        condition = f"{of_record} AND {covers}"
         found = rows(condition, record, place, place, order=f"{begin} DESC", limit=1)
     if not found:
-        found = rows("CAST(record_id AS VARCHAR) = ?", text)
+        found = rows(of_record, text)
     if len(found) == 1:
         return found[0]
     if found:
-        same = f"CAST(record_id AS VARCHAR) = {sql_text(found[0]['record_id'])}"
-        ((number,),) = con.execute(f"SELECT count(*) FROM {source} WHERE {same}").fetchall()
+        ((number,),) = con.execute(f"SELECT count(*) FROM {source} WHERE {of_record}", [text]).fetchall()
         listed = ", ".join(str(row["instance_id"]) for row in found) + (", …" if number > SHOWN else "")
         raise UsageError(
             f"{spec.name}: found {number} instances of record {text!r}; expected one: {listed}",
@@ -59,7 +61,7 @@ def find_instance(con: duckdb.DuckDBPyConnection, spec: Spec, file: str, text: s
     )
 
 
-def _bounds(columns: list[str]) -> tuple[str, str]:
+def _bounds(columns: Mapping[str, str]) -> tuple[str, str]:
     """Where an instance begins and ends, in SQL; NULL where it is a whole record."""
     if "sample" in columns:
         return "sample", "end_sample"

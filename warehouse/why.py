@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import duckdb
 
-from warehouse.database import computable, define, inputs, sql_text
+from warehouse.database import inputs, parquet, sql_text
 from warehouse.errors import HomeError, UsageError
 from warehouse.fingerprints import rule_fingerprints
 from warehouse.home import Home, read_pinned
 from warehouse.instance import PLACE, find_instance
 from warehouse.manifest import built_file, read_manifest, stale
+from warehouse.narrow import define_record
 from warehouse.spec import Spec, find_spec
 from warehouse.task import task_file
 from warehouse.views import Catalog
@@ -136,16 +138,11 @@ def _why(home: Home, spec: Spec, text: str, label: str | None) -> Why:
     read = {name for view in lineage for name in view.reads}
     present = {name: source for name, source in inputs(home).items() if name in read}
     manifest = read_manifest(home)["views"]
-    computable(lineage, present)
-    created = define(con, present, lineage, built_file(home, manifest))
-    if why_view(spec) not in created:
-        lacking = [view.name for view in lineage if view.name not in created and view.stored]
-        raise HomeError(
-            f"{home.path}: found no build of {', '.join(lacking) or 'what the evidence is read from'}; expected one",
-            "run `materialize` without a name: it builds all that is loaded",
-        )
+    stored_at = built_file(home, manifest)
+    target, shard = catalog[why_view(spec)], catalog[spec.view].shard
+    define_record(con, home, catalog, present, stored_at, target, shard, instance)
     rows = _rows(con, spec, instance)
-    classes = _classes(con, spec, instance, rows)
+    classes = [*spec.classes, *_others(con, spec, [stored_at(catalog[name]) for name in _saying(rows)])]
     if label is not None:
         classes = {_named(spec, classes, label): None}
     rules = rule_fingerprints(catalog, lineage)
@@ -170,27 +167,28 @@ def _why(home: Home, spec: Spec, text: str, label: str | None) -> Why:
 
 
 def _rows(con: duckdb.DuckDBPyConnection, spec: Spec, instance: Row) -> list[Row]:
-    """The instance's rows. The record stands in the query as a literal, so that it reaches every Parquet file."""
-    record = instance["record_id"]
-    literal = str(record) if isinstance(record, int) else sql_text(record)
+    """The instance's rows, candidates before exclusions, each class in the order of its source."""
     found = con.execute(
         f"SELECT * EXCLUDE (instance_id, record_id) FROM {why_view(spec)} "
-        f"WHERE record_id = {literal} AND instance_id = {sql_text(instance['instance_id'])} "
-        "ORDER BY kind, class, source_no, evidence"
+        f"WHERE instance_id = {sql_text(instance['instance_id'])} ORDER BY kind, class, source_no, evidence"
     )
     names = [column[0] for column in found.description]
     return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
 
-def _classes(con: duckdb.DuckDBPyConnection, spec: Spec, instance: Row, rows: list[Row]) -> list[str]:
-    """The classes of the spec; of a binary task also the one that its evidence gives in the place of the class."""
-    names = list(spec.classes)
-    if spec.data["kind"] == "binary":
-        views = sorted({str(row["view"]) for row in rows if row["class"] is not None})
-        for view in views:
-            query = f"SELECT DISTINCT class FROM {view} WHERE kind = 'candidate' ORDER BY class"
-            names += [name for (name,) in con.execute(query).fetchall() if name not in names]
-    return names
+def _saying(rows: list[Row]) -> list[str]:
+    """The evidence views that rows of a class come from."""
+    return sorted({str(row["view"]) for row in rows if row["class"] is not None})
+
+
+def _others(con: duckdb.DuckDBPyConnection, spec: Spec, files: list[Path | None]) -> list[str]:
+    """Of a binary task: the class that its stored evidence gives in the place of the one that the spec names."""
+    if spec.data["kind"] != "binary" or None in files:
+        return []
+    found = con.execute(
+        f"SELECT DISTINCT class FROM {parquet(tuple(files))} WHERE kind = 'candidate' ORDER BY class"
+    )
+    return [name for (name,) in found.fetchall() if name not in spec.classes]
 
 
 def _named(spec: Spec, classes: list[str], label: str) -> str:

@@ -1,7 +1,7 @@
 -- mitbih.beat_why v0
 -- layer: report
 -- grain: record_id, row_no, evidence
--- shard: none
+-- shard: record_id
 -- stored: no
 -- status: draft
 -- source: map.mitbih_symbol, map.mitbih_reason

@@ -18,19 +18,19 @@ WITH evidence AS (
     SELECT
         task.instance_id
         , task.record_id
-        , fact.class
-        , fact.kind
-        , fact.rule
+        , coalesce(fact.class, 'any') AS class
+        , coalesce(fact.kind, 'exclusion') AS kind
+        , coalesce(fact.rule, 'no_candidate') AS rule
         , fact.value
-        , fact.reason
+        , CASE WHEN fact.record_id IS NULL THEN 'no_candidate' ELSE fact.reason END AS reason
         , 'lydus.class_evidence_v0' AS view
-        , fact.source
-        , CAST(fact.source_no AS BIGINT) AS source_no
+        , coalesce(fact.source, 'record') AS source
+        , CAST(coalesce(fact.source_no, 0) AS BIGINT) AS source_no
         , fact.statement_id
-        , fact.place
+        , coalesce(fact.place, 0) AS place
         , fact.phrase
-    FROM lydus.class_evidence_v0 AS fact
-    INNER JOIN task.lydus_ecg_image_v0 AS task ON fact.record_id = task.record_id
+    FROM task.lydus_ecg_image_v0 AS task
+    LEFT JOIN lydus.class_evidence_v0 AS fact ON task.record_id = fact.record_id
 
     UNION ALL
     SELECT
@@ -49,25 +49,6 @@ WITH evidence AS (
         , NULL AS phrase
     FROM lydus.exclusion_v0 AS fact
     INNER JOIN task.lydus_ecg_image_v0 AS task ON fact.record_id = task.record_id
-
-    UNION ALL
-    SELECT
-        task.instance_id
-        , task.record_id
-        , 'any' AS class
-        , 'exclusion' AS kind
-        , 'no_candidate' AS rule
-        , NULL AS value
-        , 'no_candidate' AS reason
-        , 'lydus.class_evidence_v0' AS view
-        , 'record' AS source
-        , 0 AS source_no
-        , NULL AS statement_id
-        , 0 AS place
-        , NULL AS phrase
-    FROM task.lydus_ecg_image_v0 AS task
-    LEFT JOIN lydus.class_evidence_v0 AS fact ON task.record_id = fact.record_id
-    WHERE fact.record_id IS NULL
 )
 
 -- A hedge belongs to a finding when no reset stands between them: a clause runs from one reset to the next, as in
