@@ -11,12 +11,15 @@ from warehouse.splits import split_digest, split_origin
 from warehouse.views import Catalog
 
 
-def cite(home: Home, task: str) -> dict:
-    """Everything to cite for TASK; ``loaded`` is None when its data set is not in this home."""
+def cite(home: Home, task: str, catalog: Catalog | None = None) -> dict:
+    """Everything to cite for TASK; ``loaded`` is None when its data set is not in this home.
+
+    ``catalog``: the views, for who has read them already.
+    """
     spec = find_spec(task)
     dataset = spec.data["dataset"]
     card = card_of(dataset)
-    catalog = Catalog.read()
+    catalog = catalog or Catalog.read()
     lineage = lineage_digests(catalog, catalog.resolve(spec.view))
     report = read_report(home, dataset)
     split = spec.data["split"].get("name")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pipelines.answers import Answer
@@ -12,6 +11,7 @@ from pipelines.book.prose import options, read_prose
 from pipelines.book.versions import parts_query
 from pipelines.charts import stacked
 from pipelines.made_up import made_up
+from pipelines.pages import gist
 from warehouse.caveats import caveats
 from warehouse.cite import cite
 from warehouse.manifest import stale
@@ -34,11 +34,11 @@ def gather(site: Site, spec: Spec) -> dict[str, Any]:
         "lineage": lineage,
         "labels": [each for each in lineage if each.layer == "label"],
         "prose": read_prose(spec),
-        "meaning": _meanings_of_classes(spec),
+        "meaning": _meanings_of_classes(site, spec),
         "caveats": [] if not built else caveats(site.home, spec),
         "synthetic": made_up(site.home, site.reports.get(spec.data["dataset"])),
         "stale": stale(site.home, spec.view),
-        "cite": cite(site.home, spec.name),
+        "cite": cite(site.home, spec.name, site.catalog),
         "split": options(spec.data["split"]),
         "picture": picture(site, spec),
         "counted": _counted(site, spec) if built else None,
@@ -95,19 +95,29 @@ def _reasons(site: Site, spec: Spec) -> dict[str, str]:
     return found
 
 
-def _meanings_of_classes(spec: Spec) -> dict[str, str]:
-    """What the spec says of each class: words, or the codes and symbols that give it."""
+def _meanings_of_classes(site: Site, spec: Spec) -> dict[str, str]:
+    """What the spec says of each class: words, or the codes and symbols that give it with their notes in the maps."""
     label = spec.data["label"]
-    said = label.get("classes", label)
+    notes = _notes(site.schema_of(spec), site.maps)
     found = {}
     for name in spec.classes:
-        value = said.get(name)
-        if value is None:
-            value = label.get("codes", {}).get(name) or label.get("superclasses", {}).get(name)
-        if isinstance(value, Mapping):
-            continue
-        if value is not None:
-            found[name] = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        places = (label.get("classes", label), label.get("codes", {}), label.get("superclasses", {}))
+        value = next((place[name] for place in places if name in place), None)
+        if isinstance(value, list):
+            texts = map(str, value)
+            found[name] = ", ".join(f"{text} ({notes[text]})" if text in notes else text for text in texts)
+        elif isinstance(value, str):
+            found[name] = value
+    return found
+
+
+def _notes(schema: str, maps: list[str]) -> dict[str, str]:
+    """First column → first clause of the note, of the data set's maps that have notes."""
+    found: dict[str, str] = {}
+    for name in maps:
+        rows = map_rows(name) if name.startswith(f"{schema}_") else ()
+        if rows and "note" in rows[0]:
+            found |= {next(iter(row.values())): gist(row["note"]) for row in rows if row["note"]}
     return found
 
 

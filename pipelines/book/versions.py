@@ -7,6 +7,7 @@ own name, with the other version's text at their head. So it runs wherever the h
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -45,19 +46,27 @@ def compared(site: Site, view: View) -> list[Version]:
                 continue
             for spec in site.tasks_of(used.name):
                 if site.is_built(spec) and spec not in site.tasks_of(new.name):
-                    flips = site.ask(flips_query(site.catalog, spec, used, new))
+                    flips = site.ask(flips_query(site.catalog, spec, used, new, site.readable))
                     found.append(Version(used, new, spec, flips))
     return found
 
 
-def flips_query(catalog: Catalog, spec: Spec, used: View, other: View) -> str:
-    """Counts per class with ``used`` and with ``other``, and how many instances gain and lose the class."""
+def flips_query(
+    catalog: Catalog, spec: Spec, used: View, other: View, readable: Collection[str] | None = None
+) -> str:
+    """Counts per class with ``used`` and with ``other``, and how many instances gain and lose the class.
+
+    ``readable``: names that can be read; a view that is none of them stands in the query as well. All where None.
+    """
     between = [view for view in catalog.lineage([spec.view]) if used in catalog.lineage([view.name])]
-    names = {view.name for view in between}
-    ctes = []
-    for view in between:
-        text = other.sql if view is used else _named(view.sql, names)
-        ctes.append(f'"{view.name}" AS (\n{text}\n)')
+    absent = [
+        view
+        for view in catalog.lineage([spec.view, other.name])
+        if readable is not None and view.name not in readable and view not in (*between, other)
+    ]
+    names = {view.name for view in (*absent, *between)}
+    texts = {view.name: other.sql if view is used else view.sql for view in (*absent, *between)}
+    ctes = [f'"{name}" AS (\n{_named(text, names)}\n)' for name, text in texts.items()]
     rows = []
     for place, (name, condition) in enumerate(class_columns(spec)):
         before, after = (f"coalesce({condition.format(table=table)}, FALSE)" for table in ("before", "after"))
