@@ -51,7 +51,7 @@ def _class(name: str, each: ClassWhy, whole: bool) -> Iterator[str]:
         for row in each.accepted:
             yield from _row("+", row)
         if each.refused and not whole:
-            yield f"  ({len(each.refused)} more refused: see `why … {name!r}` or --json)"
+            yield _more(len(each.refused), "refused", name)
     elif each.nearest is None:
         yield f"{name}: no, and there is no candidate"
     else:
@@ -63,12 +63,16 @@ def _class(name: str, each: ClassWhy, whole: bool) -> Iterator[str]:
         for row in [*nearest, *others] if whole else nearest:
             yield from _row("+" if row["accepted"] else "x", row)
         if others and not whole:
-            yield f"  ({len(others)} more candidates: see `why … {name!r}` or --json)"
+            yield _more(len(others), "candidate" if len(others) == 1 else "candidates", name)
     if each.has and whole:
         for row in each.refused:
             yield from _row("x", row)
     for row in each.excluded_by:
         yield from _row("-", row)
+
+
+def _more(number: int, what: str, name: str) -> str:
+    return f"  ({number} more {what}: name the class {name!r}, or --json)"
 
 
 def _row(sign: str, row: Row) -> Iterator[str]:
