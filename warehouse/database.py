@@ -7,7 +7,7 @@ Names in SQL and where they come from::
     split.<name>           data/raw/<dataset>/split/*.parquet, the membership that `load` drew
     image.<task>_v<N>      data/images/<task>_v<N>/image.parquet, the table of images that `render` drew
     <schema>.<view>_v<N>   data/built/… when the view is stored, its SELECT otherwise
-    <schema>.<view>        the newest released version
+    <schema>.<view>        the newest released version, else the newest draft that a view reads
 """
 
 from __future__ import annotations

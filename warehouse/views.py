@@ -253,11 +253,27 @@ class Catalog(Mapping[str, View]):
         return list(_ordered(self.named, sorted(wanted)).values())
 
     def newest(self) -> dict[str, View]:
-        """Alias → the newest released version, the newest draft where none is released."""
-        chosen: dict[str, View] = {}
-        for view in sorted(self.named.values(), key=lambda view: (view.status == "released", view.version)):
-            chosen[view.alias] = view
-        return dict(sorted(chosen.items()))
+        """Alias → the newest released version; where none is released, the newest draft that a view reads; else the
+        newest draft.
+
+        So the name without a version is what the labels are made of: a draft beside it is a proposal, which moves the
+        name when it is released, or when the other views read it.
+        """
+        versions: dict[str, list[View]] = {}
+        for view in self.named.values():
+            versions.setdefault(view.alias, []).append(view)
+        return {alias: self._newest_of(views) for alias, views in sorted(versions.items())}
+
+    def _newest_of(self, views: list[View]) -> View:
+        views = sorted(views, key=lambda view: view.version)
+        released = [view for view in views if view.status == "released"]
+        drafts = [view for view in views if len(views) > 1 and not released and self._is_read(view)]
+        return (released or drafts or views)[-1]
+
+    def _is_read(self, view: View) -> bool:
+        """Whether the text of another view names it; cheaper than to parse all views."""
+        name = re.compile(rf"\b{re.escape(view.name)}\b")
+        return any(name.search(other.sql) for other in self.named.values() if other is not view)
 
     def resolve(self, text: str) -> View:
         """``schema.name``, ``schema.name@N`` or ``schema.name_vN``. Raises UsageError with close names."""

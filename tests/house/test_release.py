@@ -159,9 +159,25 @@ def test_released_views_are_the_newest_for_analysts(copied, synthetic_home: Home
     (copied / "sql/vitaldb/annotation_v1.sql").write_text(
         draft.replace("vitaldb.annotation v0", "vitaldb.annotation v1"), encoding="utf-8"
     )
-    assert Catalog.read().newest()["vitaldb.annotation"].version == 1
+    assert Catalog.read().newest()["vitaldb.annotation"].version == 0, "every other view reads version 0"
+    for path in (copied / "sql" / "vitaldb").glob("*.sql"):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace("vitaldb.annotation_v0", "vitaldb.annotation_v1"), encoding="utf-8")
+    assert Catalog.read().newest()["vitaldb.annotation"].version == 1, "the newest draft that is read"
     release.release(synthetic_home, BASE)
-    assert Catalog.read().newest()["vitaldb.annotation"].version == 0
+    assert Catalog.read().newest()["vitaldb.annotation"].version == 0, "released goes before draft"
+
+
+def test_of_drafts_that_nobody_reads_the_newest(copied):
+    """Task views are read by their audits and why views alone; a label that nobody reads yet has its newest draft."""
+    draft = (copied / "sql/vitaldb/annotation_v0.sql").read_text(encoding="utf-8")
+    for version in (0, 1):
+        text = draft.replace("vitaldb.annotation v0", f"vitaldb.marker v{version}")
+        (copied / f"sql/vitaldb/marker_v{version}.sql").write_text(text, encoding="utf-8")
+    newest = Catalog.read().newest()
+    assert newest["vitaldb.marker"].version == 1
+    assert newest["task.ecg_heartbeat_interpatient"].version == 1
+    assert newest["lydus.dx_finding"].version == 0
 
 
 def test_twice_is_refused(copied, synthetic_home: Home):
