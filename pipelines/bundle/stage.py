@@ -64,6 +64,11 @@ KINDS = {
     "sql": "a view",
 }
 """Member, or its folder → what it is."""
+FOLDERS = {
+    "maps": "the maps that the views read",
+    "splits": "the split: how it is drawn (.json), who is in which part (.csv)",
+    "sql": "the views, a file each",
+}
 
 
 @dataclass(frozen=True)
@@ -170,7 +175,7 @@ def _members(home: Home, spec: Spec) -> tuple[dict[str, bytes], str | None]:
         entry=entry,
         lineage=lineage,
         members=[*texts, INDEX, *([] if withheld else [LABELS])],
-        kinds=KINDS,
+        kinds={**KINDS, **FOLDERS},
         withheld=withheld,
         unchecked=_unchecked(Path(path), entry),
         synthetic=made_up(home, report) is not None,

@@ -81,16 +81,19 @@ def test_the_readme_says_what_a_stranger_needs(lydus_home, archive):
 
 
 def test_the_same_release_gives_the_same_bytes_in_another_place(tmp_path):
-    archives = []
+    archives, homes = [], []
     for name in ("one", "another place"):
         release = small_release(tmp_path / name / "release")
         home = Home(tmp_path / name / "data")
         load(home, release)
         materialize(home)
         archives.append(bundle(home, "vitaldb-arrhythmia-abnormal", tmp_path / f"{name}.zip"))
+        homes.append(home)
     one, other = archives
     assert one.sha256 == other.sha256
     assert one.file.read_bytes() == other.file.read_bytes()
+    elsewhere = verify_bundle(one.file, homes[1])
+    assert (elsewhere["ok"], elsewhere["notes"]) == (True, [])
     for content in members(one.file).values():
         for word in (
             str(tmp_path),
