@@ -273,7 +273,8 @@ class Catalog(Mapping[str, View]):
     def _is_read(self, view: View) -> bool:
         """Whether the text of another view names it; cheaper than to parse all views."""
         name = re.compile(rf"\b{re.escape(view.name)}\b")
-        return any(name.search(other.sql) for other in self.named.values() if other is not view)
+        others = (other.sql for other in self.named.values() if other is not view)
+        return any(view.name in sql and name.search(sql) for sql in others)
 
     def resolve(self, text: str) -> View:
         """``schema.name``, ``schema.name@N`` or ``schema.name_vN``. Raises UsageError with close names."""
