@@ -86,7 +86,7 @@ def test_published_split_is_loaded(tmp_path, monkeypatch):
         {"record_id": "d", "group_id": "g3", "part": "test", "sampled": True},
     ]
     assert report.release["is_specified"]
-    assert any(note.startswith("split: the published split (split.csv") for note in report.notes)
+    assert any(note.startswith("split: the published split (sha256") for note in report.notes)
 
 
 @pytest.mark.parametrize(

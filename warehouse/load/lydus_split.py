@@ -64,7 +64,7 @@ def read_split(path: Path, ids: Sequence[str], declared: dict) -> Split:
         list(ids),
         [by_id[record_id][0] for record_id in ids],
         [by_id[record_id][1] for record_id in ids],
-        f"the published split ({path.name}, sha256 {digest[:12]}…)",
+        f"the published split (sha256 {digest[:12]}…)",
         True,
     )
 
