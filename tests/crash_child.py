@@ -19,6 +19,7 @@ from pathlib import Path
 from warehouse import materialize as stage
 from warehouse.home import Home
 from warehouse.load import columns, raw, vitaldb_arrhythmia  # noqa: F401  (imported before the fork)
+from warehouse.review import verdicts
 from warehouse.views import Catalog
 
 CHANGES = {"os.rename", "os.link", "os.symlink", "os.remove", "os.mkdir", "os.rmdir", "os.truncate"}
@@ -87,6 +88,8 @@ def dying_half(dying: Dying, target: Path) -> None:
 def act(verb: str, home: Home, argument: Path) -> None:
     if verb == "materialize":
         stage.materialize(home, catalog=Catalog.read(argument))
+    elif verb == "review":
+        verdicts.import_csv(home, argument)
     else:
         vitaldb_arrhythmia.load(home, argument)
 

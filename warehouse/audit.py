@@ -16,6 +16,7 @@ from warehouse.images import SCHEMA, changed_files, images_folder
 from warehouse.leakage import FORBIDDEN, checks_of, forbidden_columns
 from warehouse.manifest import read_manifest
 from warehouse.query import connect
+from warehouse.review.home import has_verdicts
 from warehouse.spec import find_spec, specs
 from warehouse.views import Catalog, View
 
@@ -95,6 +96,7 @@ def audit(home: Home, task: str | None = None) -> list[Finding]:
             what = "columns that the spec keeps from images"
             findings.append(_run(con, f"{spec.view}: forbidden columns", what, forbidden_columns(spec)))
     findings += [_files(home, manifest, stored), _raw_files(home, catalog, stored)]
+    findings += [_verdict_files(home)] if has_verdicts(home) else []
     folders = [images_folder(home, find_spec(task))] if task is not None else sorted(home.images.glob("*"))
     return [*findings, _image_files(folders)] if any(folder.is_dir() for folder in folders) else findings
 
@@ -164,6 +166,18 @@ def _raw_files(home: Home, catalog: Catalog, stored: list[View]) -> Finding:
     changed = [(name,) for name in read if not present[name].is_intact]
     what = "raw tables whose Parquet files are not the ones that load wrote"
     return Finding("raw files", what, ("table",), tuple(changed[:SHOWN]), len(changed))
+
+
+def _verdict_files(home: Home) -> Finding:
+    from warehouse.review.store import verdict_files
+
+    what = "readers' verdicts whose files are not the ones that review wrote"
+    try:
+        verdict_files(home)
+        changed = []
+    except HomeError:
+        changed = [("raw_review.verdict",)]
+    return Finding("verdict files", what, ("table",), tuple(changed), len(changed))
 
 
 def _image_files(folders: list[Path]) -> Finding:

@@ -28,6 +28,7 @@ from warehouse.load.cards import card_of, datasets
 from warehouse.load.report import loaded
 from warehouse.maps import map_digest, map_files, map_rows, read_map
 from warehouse.project import registry_path
+from warehouse.review.home import DATASET as REVIEW
 from warehouse.spec import specs
 from warehouse.splits import declaration
 from warehouse.views import Catalog, View
@@ -169,7 +170,10 @@ def unreadable(file: Path, error: Exception) -> HomeError:
     if file.name == TABLE:
         step = "run render for its task again: it draws the images anew"
     elif "raw" in file.parts:
-        step = "load the data set again"
+        verdicts = any(
+            part.strip(".").startswith(f"{REVIEW}.") or part == REVIEW for part in file.parts[-4:-1]
+        )
+        step = "bring the file back from a copy" if verdicts else "load the data set again"
     return HomeError(
         f"{file}: found {str(error).splitlines()[0]}; expected the Parquet file that was written there",
         step,

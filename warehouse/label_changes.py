@@ -25,6 +25,8 @@ NONE_YET = "- None"
 WIDTH = 120
 FIRST = 3
 """How many flips an entry names."""
+_KEPT = "\x00"
+"""Stands for the blanks of a command while lines are broken."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +61,14 @@ def changes(home: Home, catalog: Catalog, view: View) -> list[Change]:
             continue
         try:
             words = (
-                _labelled(count(home, spec.name))
+                _labelled(home, spec)
                 if before is None
                 else _flips(home, catalog, spec, before, view, view.name in reads)
             )
             found.append(Change(spec.name, words))
         except LeadhouseError as error:
             reason = str(error).splitlines()[0]
-            found.append(Change(spec.name, "", f"the flips of {spec.name} cannot be computed: {reason}"))
+            found.append(Change(spec.name, "", f"{spec.name} cannot be counted: {reason}"))
     return found
 
 
@@ -85,13 +87,10 @@ def entry(catalog: Catalog, view: View, found: Sequence[Change]) -> str | None:
     ]
     if before is not None:
         told.append(f"All: `leadhouse diff {view.alias}@{before.version} @{view.version}`.")
+    text = re.sub(r"`[^`]+`", lambda code: code[0].replace(" ", _KEPT), " ".join([head, *told]))
     return textwrap.fill(
-        " ".join([head, *told]),
-        WIDTH,
-        subsequent_indent="  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+        text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    ).replace(_KEPT, " ")
 
 
 def with_entry(text: str, view: View, lines: str) -> str:
@@ -129,7 +128,10 @@ def _entries(rows: list[str]) -> list[list[str]]:
     return found
 
 
-def _labelled(counts: Counts) -> str:
+def _labelled(home: Home, spec: Spec) -> str:
+    counts = count(home, spec.name)
+    if counts.stale:
+        raise UsageError(f"it was built before {', '.join(counts.stale)} changed; run materialize")
     parts = {part: scored for _, part, _, _, scored, *_ in counts.rows if scored}
     listed = f" ({', '.join(f'{part} {scored:,}' for part, scored in parts.items())})" if parts else ""
     return f"{sum(parts.values()):,} records with a label{listed}."

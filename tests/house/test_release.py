@@ -313,6 +313,7 @@ def test_a_second_version_tells_the_flips(second, real_home: Home):
         f"- `vitaldb.normal_context@1` in the place of `@0`. `{TASK}`: 2,002 of 107,420 instances flip"
     )
     assert told.count("abnormal unknown → no") == label_changes.FIRST
+    assert "`leadhouse diff vitaldb.normal_context@0 @1`" in done.entry  # in one line
     assert told.endswith("All: `leadhouse diff vitaldb.normal_context@0 @1`.")
     assert done.entry in (second / "CHANGELOG.md").read_text(encoding="utf-8")
     assert moved(Catalog.read()) == []
@@ -325,6 +326,11 @@ def test_a_task_that_is_not_built_is_refused_unless_the_entry_says_so(copied, sy
     done = release.release(home, BASE, without_flips=True)
     assert f"`{TASK}`: not counted, for {TASK} is not built here." in " ".join(done.entry.split())
     assert BASE in released()
+
+
+def test_a_build_by_older_rules_is_not_counted(copied, synthetic_home: Home):
+    edit(copied / "sql/vitaldb/segment_label_v0.sql", "min(rhythm) AS seen", "max(rhythm) AS seen")
+    refused(synthetic_home, BASE, r"built before vitaldb\.segment_label_v0, .* changed; run materialize", [])
 
 
 def test_an_entry_takes_the_place_of_its_own_alone(copied):

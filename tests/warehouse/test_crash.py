@@ -20,6 +20,9 @@ from warehouse.load.vitaldb_arrhythmia import DATASET, load
 from warehouse.manifest import read_manifest
 from warehouse.materialize import materialize
 from warehouse.project import sql_root
+from warehouse.review.agreement import verdicts
+from warehouse.review.verdicts import add, import_csv
+from warehouse.task import read_task
 from warehouse.views import Catalog
 
 CHILD = Path(__file__).parents[1] / "crash_child.py"
@@ -41,9 +44,10 @@ def world(tmp_path_factory):
     return place, home, small_release(place / "second", seed=1), rules
 
 
-def deaths(verb: str, world, argument: Path) -> list[dict]:
+def deaths(verb: str, world, argument: Path, template: Home | None = None) -> list[dict]:
     """Let the verb die at each of its changes; the last entry is the run that lived."""
     place, home, _, _ = world
+    home = template or home
     out = place / "deaths"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
@@ -139,3 +143,30 @@ def test_load_killed_anywhere(world):
         assert content(dead.raw / DATASET) == new
         assert len(list(dead.raw.glob(f".{DATASET}.*"))) == 1
         shutil.rmtree(dead.path)
+
+
+def test_review_killed_anywhere(world, tmp_path):
+    """Verdicts are there as before or with all of the import; what was there before is never lost."""
+    _, home, _, _ = world
+    shutil.copytree(home.path, tmp_path / "home", symlinks=True)
+    reviewed, task = Home(tmp_path / "home"), "vitaldb-arrhythmia-abnormal@0"
+    ids = read_task(reviewed, task).instances.filter("scored")["instance_id"].to_list()
+    add(reviewed, task, ids[0], "abnormal", False, "ann", day="2026-03-01")
+    table = tmp_path / "verdicts.csv"
+    lines = [f"{task},{name},abnormal,yes,bob,2026-03-02" for name in ids[:3]]
+    table.write_text("\n".join(["task,instance_id,class,agree,reader,date", *lines]) + "\n")
+    runs = deaths("review", world, table, reviewed)
+    events = " ".join(run["event"] or "" for run in runs)
+    for kind in ("os.rename", "os.symlink", "os.link", "fsync", "_load.json"):
+        assert kind in events, f"no death at {kind}: the test does not reach it"
+    seen = set()
+    for run in runs:
+        dead = Home(Path(run["home"]))
+        now = [row[0] for row in verdicts(dead, task)]
+        assert now in ([1], [1, 2, 3, 4]), f"a mixture after a death at {run['event']}"
+        seen.add(len(now))
+        import_csv(dead, table)
+        assert [row[0] for row in verdicts(dead, task)] == [1, 2, 3, 4]
+        assert len([path for path in dead.raw.glob(".review.*") if not path.is_symlink()]) <= 2
+        shutil.rmtree(dead.path)
+    assert seen == {1, 4}

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 import cli
 from warehouse import materialize as materialize_stage
+from warehouse.audit import audit
 from warehouse.counts import count
 from warehouse.errors import HomeError, InputError, UsageError
 from warehouse.home import Home
@@ -244,14 +245,24 @@ def test_verdicts_without_a_build_have_no_label(home, labels):
 
 def test_files_that_were_changed_are_no_verdicts(home, labels):
     add(home, TASK, labels[0][0], klass(), True, "ann", day="2026-03-01")
+    assert {finding.name: finding.count for finding in audit(home)}["verdict files"] == 0
     path = next((home.raw / "review" / "verdict").glob("*.parquet"))
-    path.write_bytes(path.read_bytes()[:-1])
+    whole = path.read_bytes()
+    con = duckdb.connect()
+    con.execute(f"CREATE TABLE t AS SELECT * REPLACE (NOT agree AS agree) FROM '{path}'")
+    con.execute(f"COPY t TO '{path}' (FORMAT parquet)")
     for act in (
         lambda: agreement(home, TASK),
         lambda: add(home, TASK, labels[1][0], klass(), True, "ann", day="2026-03-01"),
     ):
         with pytest.raises(HomeError, match="other files than `review` wrote"):
             act()
+    assert {finding.name: finding.count for finding in audit(home)}["verdict files"] == 1
+    path.write_bytes(whole[:-1])
+    with pytest.raises(HomeError, match="bring the file back from a copy"):
+        select(home, "SELECT * FROM review.verdict")
+    path.write_bytes(whole)
+    assert len(verdicts(home, TASK)) == 1
 
 
 def test_an_addition_that_fails_loses_nothing(home, labels, monkeypatch):
