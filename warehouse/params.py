@@ -42,36 +42,30 @@ def constants(view: View) -> list[Constant]:
         for (start, kind), end in zip(found, ends, strict=True)
         if kind != duckdb.token_type.comment
     ]
-    words = [text[start:end].decode() for start, end in spans]
-    upper = [word.upper() for word in words]
+    upper = [text[start:end].decode().upper() for start, end in spans]
     opening = ["PARAMS", "AS", "(", "SELECT"]
-    begin = next((at for at in range(len(words)) if upper[at : at + len(opening)] == opening), None)
-    return [] if begin is None else list(_items(view.name, words, spans, begin + len(opening)))
+    begin = next((at for at in range(len(upper)) if upper[at : at + len(opening)] == opening), None)
+    return [] if begin is None else list(_items(view.name, text, spans, begin + len(opening)))
 
 
-def _items(view: str, words: list[str], spans: list[tuple[int, int]], at: int) -> Iterable[Constant]:
+def _items(view: str, text: bytes, spans: list[tuple[int, int]], at: int) -> Iterable[Constant]:
     """The select list that begins at a token and ends at the bracket that closes its CTE."""
+    words = [text[start:end].decode() for start, end in spans]
     item: list[int] = []
     depth = 0
     for place in range(at, len(words)):
         word = words[place]
         if depth == 0 and word in (",", ")"):
             value, name = item[:-2], words[item[-1]]
-            literal = _between(words, value)
-            yield Constant(
-                view, name.strip('"'), literal, _kind(literal), spans[value[0]][0], spans[value[-1]][1]
-            )
+            start, end = spans[value[0]][0], spans[value[-1]][1]
+            literal = text[start:end].decode()
+            yield Constant(view, name.strip('"'), literal, _kind(literal), start, end)
             if word == ")":
                 return
             item = []
         else:
             item.append(place)
             depth += {"(": 1, ")": -1}.get(word, 0)
-
-
-def _between(words: list[str], places: list[int]) -> str:
-    """The value as it is shown: a sign stands close to its number."""
-    return " ".join(words[place] for place in places).replace("- ", "-")
 
 
 def _kind(literal: str) -> str:
