@@ -69,7 +69,8 @@ def stale(home: Home, view_name: str) -> list[str]:
     touched = [name for name, digest in entry["files"].items() if file_digest(_rule_file(name)) != digest]
     if not touched:
         return []
-    rules = rule_fingerprints(Catalog.read())
+    catalog = Catalog.read()
+    rules = rule_fingerprints(catalog, catalog.lineage([view_name])) if view_name in catalog else {}
     known = entry["lineage"]["views"]
     return [name for name in touched if name not in rules or rules[name] != known.get(name)]
 

@@ -157,7 +157,7 @@ WITH evidence AS (
         || CASE WHEN reasons.hedge IS NULL THEN '' ELSE ' (here ' || reasons.hedge || ')' END
         || CASE
             WHEN strpos(reasons.reason, 'serial_comparison') > 0 AND section.line_no < reasons.source_no
-                THEN ' (here it begins in line ' || section.line_no || ')'
+                THEN ' (the comparison begins in line ' || section.line_no || ')'
             ELSE ''
         END AS meaning
     FROM reasons
