@@ -157,15 +157,20 @@ def test_a_table_without_a_column_is_refused(home, tmp_path, head):
         import_csv(home, written(tmp_path, []), TASK)
 
 
-def test_usage_is_two(home, tmp_path):
+def test_usage_is_two(home, labels, tmp_path):
     for args in (
         ("review", "add", "no-such-task", "x", "y", "--agree", "--reader", "ann"),
         ("review", "import", tmp_path / "nothing.csv", TASK),
         ("review", "list", "no-such-task"),
         ("review", "add", TASK, "x", "y", "--reader", "ann"),
+        ("review", "add", TASK, labels[0][0], "Hiccup", "--agree", "--reader", "ann"),
     ):
         assert run(*args, data=home).exit_code == 2, args
-    assert run("review", "add", TASK, "x", klass(), "--agree", "--reader", "ann", data=home).exit_code == 1
+    result = run("review", "add", TASK, labels[0][0][:-1], klass(), "--agree", "--reader", "ann", data=home)
+    assert (result.exit_code, labels[0][0] in result.stderr) == (2, True)
+    assert (
+        run("review", "add", TASK, labels[0][0], klass(), "--agree", "--reader", "", data=home).exit_code == 1
+    )
 
 
 def test_an_instance_without_a_label_cannot_be_agreed_with(synthetic_home, tmp_path):

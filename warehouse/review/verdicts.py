@@ -12,6 +12,7 @@ import duckdb
 from warehouse.database import parquet
 from warehouse.errors import InputError, Problem, UsageError
 from warehouse.home import Home
+from warehouse.instance import find_instance
 from warehouse.review.store import append, stored
 from warehouse.spec import Spec, find_spec
 from warehouse.task import as_built, task_file
@@ -80,10 +81,16 @@ def add(
 ) -> Added:
     """Store one verdict. ``day``: an ISO date or date and time, by default now (UTC, to the second).
 
-    Raises UsageError for a task that is not there, InputError for anything else that is wrong, and for a verdict that
-    the reader's last one on this label says already.
+    ``instance_id`` may also be a record or a place in one (:func:`warehouse.instance.find_instance`). Raises UsageError
+    for a task, an instance or a class that is not there, InputError for anything else that is wrong, and for a verdict
+    that the reader's last one on this label says already.
     """
     spec = find_spec(task)
+    if klass not in spec.classes:
+        raise UsageError(f"{spec.name}: found no class {klass!r}; expected one of: {', '.join(spec.classes)}")
+    instance_id = str(
+        find_instance(duckdb.connect(), spec, task_file(home, spec)[1], instance_id)["instance_id"]
+    )
     day = day or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
     given = Given(spec.name, instance_id, klass, "yes" if agree else "no", reader, reason, day, "review add")
     with home.writer("review add"):
