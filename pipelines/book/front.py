@@ -78,14 +78,14 @@ def views(site: Site) -> dict[str, Any]:
 def maps(site: Site) -> dict[str, Any]:
     """By the names that ``book/maps.html`` uses."""
     return {
+        "sizes": site.ask(questions.maps_query(site.maps)),
         "maps": [
             {
                 "name": f"map.{name}",
                 "columns": list(map_rows(name)[0]),
-                "size": site.ask(f"SELECT count(*) AS rows FROM map.{name}"),
                 "digest": map_digest(name),
                 "children": site.children.get(f"map.{name}", []),
             }
             for name in site.maps
-        ]
+        ],
     }

@@ -87,7 +87,74 @@ WHY = """
     ORDER BY instance_id, accepted DESC, kind, class, rule, source_no, words
 """
 
-MEANINGS = "SELECT reason, meaning FROM {map} ORDER BY reason"
+AGREEMENT = """
+    WITH beside AS (
+        SELECT
+            verdict.class
+            , verdict.reader
+            , verdict.reader_says
+            , verdict.label_seen
+            , CASE verdict.class {cases} END AS label_now
+        FROM {verdicts} AS verdict
+        LEFT JOIN {view} AS task ON verdict.instance_id = task.instance_id
+        WHERE verdict.task = {task} AND verdict.accepted
+    )
+
+    , cells AS (
+        SELECT
+            class
+            , reader
+            , count(*) FILTER (label_now IS NOT NULL) AS n
+            , count(*) FILTER (reader_says AND label_now) AS both_say_yes
+            , count(*) FILTER (NOT reader_says AND label_now) AS label_only
+            , count(*) FILTER (reader_says AND NOT label_now) AS reader_only
+            , count(*) FILTER (NOT reader_says AND NOT label_now) AS both_say_no
+            , count(*) FILTER (label_now <> label_seen) AS label_changed
+            , count(*) FILTER (label_now IS NULL) AS no_label
+        FROM beside
+        GROUP BY class, reader
+    )
+
+    , chance AS (
+        SELECT
+            *
+            , (both_say_yes + both_say_no) / n AS observed
+            , (
+                (both_say_yes + label_only) * (both_say_yes + reader_only)
+                + (both_say_no + label_only) * (both_say_no + reader_only)
+            ) / (n * n) AS expected
+        FROM cells
+    )
+
+    SELECT
+        class
+        , reader
+        , n
+        , both_say_yes
+        , label_only
+        , reader_only
+        , both_say_no
+        , CASE WHEN n > 0 AND expected < 1 THEN (observed - expected) / (1 - expected) END AS kappa
+        , label_changed
+        , no_label
+    FROM chance
+    ORDER BY class, reader
+"""
+
+
+def agreement_query(spec: Spec, verdicts: str) -> str:
+    """Readers' verdicts against today's label, a row a class and reader, as `agreement` counts them."""
+    cases = " ".join(f'WHEN {sql_text(name)} THEN task."{name}"' for name in spec.classes)
+    return AGREEMENT.format(cases=cases, verdicts=verdicts, view=spec.view, task=sql_text(spec.name))
+
+
+def maps_query(names: list[str]) -> str:
+    """The rows of every map, in the order of names."""
+    rows = [
+        f"SELECT {place} AS place, {sql_text(f'map.{name}')} AS map, count(*) AS rows FROM map.{name}"
+        for place, name in enumerate(names)
+    ]
+    return "\nUNION ALL\n".join(rows) + "\nORDER BY place"
 
 
 def class_columns(spec: Spec) -> list[tuple[str, str]]:

@@ -16,6 +16,7 @@ from warehouse.caveats import caveats
 from warehouse.cite import cite
 from warehouse.manifest import stale
 from warehouse.maps import map_rows
+from warehouse.review.agreement import VIEW as VERDICTS
 from warehouse.spec import Spec
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def gather(site: Site, spec: Spec) -> dict[str, Any]:
         "picture": picture(site, spec),
         "counted": _counted(site, spec) if built else None,
         "board": _board(site, spec) if built else None,
+        "readers": _readers(site, spec) if built else None,
         "siblings": [each for each in site.specs if each.slug == spec.slug and each != spec],
         "moved": _moved(site, spec) if built else [],
     }
@@ -119,6 +121,14 @@ def _notes(schema: str, maps: list[str]) -> dict[str, str]:
         if rows and "note" in rows[0]:
             found |= {next(iter(row.values())): gist(row["note"]) for row in rows if row["note"]}
     return found
+
+
+def _readers(site: Site, spec: Spec) -> Answer | None:
+    """Readers' agreement with the label; None where nobody has reviewed the task."""
+    if VERDICTS not in site.readable:
+        return None
+    answer = site.ask(questions.agreement_query(spec, VERDICTS))
+    return answer if len(answer) else None
 
 
 def _moved(site: Site, spec: Spec) -> list[tuple[Spec, Answer]]:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,28 +49,47 @@ def write_book(home: Home, out: Path | None = None) -> Path:
 
 def render(site: Site) -> Iterator[tuple[str, str]]:
     """File below the book → its text."""
+    for name, page in pages_of(site).items():
+        yield name, page()
+    yield "book.css", style_sheet()
+    yield "book.js", (TEMPLATES / "book" / "book.js").read_text(encoding="utf-8")
+
+
+def pages_of(site: Site) -> dict[str, Callable[[], str]]:
+    """File below the book → what writes that page; nothing is asked before."""
     made = environment()
     made.filters |= {"shown": shown, "sql_id": sql_id}
     made.globals |= {"cell": cell, "site": site, "maker": maker, "highlight": highlight}
 
-    def page(template: str, root: str, here: str, what: dict[str, Any]) -> str:
+    def page(
+        template: str, here: str, gather: Callable[..., dict[str, Any]], *what: Any
+    ) -> Callable[[], str]:
+        root = "../" if what else ""
+
         def to(name: str) -> str | None:
             address = site.href(name)
             return None if address is None else root + address
 
-        return made.get_template(f"book/{template}").render(what | {"root": root, "here": here, "to": to})
+        def write() -> str:
+            frame = {"root": root, "here": here, "to": to}
+            return made.get_template(f"book/{template}").render(gather(site, *what) | frame)
 
-    yield "index.html", page("index.html", "", "index", front.gather(site))
-    yield "views.html", page("views.html", "", "views", front.views(site))
-    yield "maps.html", page("maps.html", "", "maps", front.maps(site))
-    for spec in site.specs:
-        yield str(site.href(spec.name)), page("task.html", "../", "tasks", tasks.gather(site, spec))
-    for view in site.catalog.values():
-        yield str(site.href(view.name)), page("view.html", "../", "views", views.gather(site, view))
-    for name in site.maps:
-        yield f"maps/{name}.html", page("map.html", "../", "maps", maps.gather(site, name))
-    yield "book.css", style_sheet()
-    yield "book.js", (TEMPLATES / "book" / "book.js").read_text(encoding="utf-8")
+        return write
+
+    pages = {
+        "index.html": page("index.html", "index", front.gather),
+        "views.html": page("views.html", "views", front.views),
+        "maps.html": page("maps.html", "maps", front.maps),
+    }
+    pages |= {
+        str(site.href(spec.name)): page("task.html", "tasks", tasks.gather, spec) for spec in site.specs
+    }
+    pages |= {
+        str(site.href(view.name)): page("view.html", "views", views.gather, view)
+        for view in site.catalog.values()
+    }
+    pages |= {f"maps/{name}.html": page("map.html", "maps", maps.gather, name) for name in site.maps}
+    return pages
 
 
 def refuse_strangers(out: Path) -> None:

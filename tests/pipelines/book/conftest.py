@@ -14,6 +14,7 @@ from book_page import BookPage
 from pipelines.book.write import write_book
 from warehouse.home import Home
 from warehouse.query import connect
+from warehouse.review.verdicts import add
 
 HOMES = ("scored_home", "lydus_home", "heartbeat_home", "real_home", "ptbxl_home")
 """Synthetic releases, and the real annotation files and records where they are."""
@@ -42,7 +43,7 @@ class Book:
 
 @pytest.fixture(scope="session")
 def scored_home(signal_home: Home, tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """Synthetic VitalDB cases with signals and two scored baselines."""
+    """Synthetic VitalDB cases with signals, two scored baselines and the verdicts of two readers."""
     from pipelines.baseline import write_baseline
     from pipelines.score import score_submission
 
@@ -51,6 +52,13 @@ def scored_home(signal_home: Home, tmp_path_factory: pytest.TempPathFactory) -> 
     for name in ("prior", "rr-detected"):
         file = write_baseline(home, "vitaldb-arrhythmia-abnormal", name)
         score_submission(home, "vitaldb-arrhythmia-abnormal", file, n_bootstrap=20)
+    query = "SELECT instance_id, abnormal FROM task.vitaldb_arrhythmia_abnormal_v0 WHERE scored ORDER BY ALL"
+    found = connect(home).execute(query).fetchall()
+    yes, no = ([name for name, label in found if label is wanted][:3] for wanted in (True, False))
+    task = "vitaldb-arrhythmia-abnormal@0"
+    for number, name in enumerate([*yes, *no]):
+        add(home, task, name, "abnormal", number != 1, "first", day=f"2026-01-0{number + 1}")
+    add(home, task, yes[0], "abnormal", True, "second", day="2026-01-01")
     return home
 
 

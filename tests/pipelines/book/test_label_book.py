@@ -15,8 +15,9 @@ from click.testing import CliRunner
 
 import cli
 from pipelines.book.prose import read_prose
+from pipelines.book.site import Site
 from pipelines.book.style import style_sheet
-from pipelines.book.write import MARK, write_book
+from pipelines.book.write import MARK, pages_of, write_book
 from warehouse.counts import count
 from warehouse.errors import HomeError, RegistryError, UsageError
 from warehouse.home import Home
@@ -186,6 +187,27 @@ def test_scores_are_those_of_the_leaderboard(book_of) -> None:
     assert f"{second['made_by']['baseline']}{second['value']:.3f}" in text
 
 
+def test_readers_agree_as_the_command_counts_it(book_of) -> None:
+    from warehouse.review.agreement import agreement
+
+    book = book_of("scored_home")
+    page = book.pages[VITALDB]
+    (region,) = (each for each in page.elements if each.get("aria-label") == "Readers against the label")
+    shown = [[cell.text for cell in row.children] for row in region.children[0].children[1].children]
+    found = agreement(book.home, "vitaldb-arrhythmia-abnormal")
+    assert shown == [
+        [
+            each.klass,
+            each.reader,
+            *map(str, (each.n, each.both, each.label_only, each.reader_only, each.neither)),
+            "–" if each.kappa is None else f"{each.kappa:.3f}",
+            *map(str, (each.changed, each.lost)),
+        ]
+        for each in found
+    ]
+    assert [each.kappa is None for each in found] == [False, True]
+
+
 def test_every_task_has_words_and_says_what_surprises(book_of) -> None:
     for spec in specs():
         prose = read_prose(spec)
@@ -237,9 +259,8 @@ def test_examples_of_every_class_are_drawn_with_their_evidence(book_of, home: st
     assert len(lines) >= len(articles)
 
 
-def test_without_signals_annotations_stand_alone(synthetic_home: Home, tmp_path: Path) -> None:
-    folder = write_book(synthetic_home, tmp_path / "book")
-    page = BookPage((folder / VITALDB).read_text())
+def test_without_signals_annotations_stand_alone(synthetic_home: Home) -> None:
+    page = BookPage(pages_of(Site.open(synthetic_home))[VITALDB]())
     assert "No signal is loaded" in page.all("main")[0].text
     assert [each for each in page.all("path") if each.classes == {"beat"}]
     assert not [each for each in page.all("path") if each.classes == {"trace"}]
@@ -315,6 +336,12 @@ def test_hostile_text_is_shown_and_not_obeyed(book_of, tmp_path: Path, monkeypat
     from warehouse.project import project_root
 
     evil = "</pre><script>alert(1)</script>"
+    names = (
+        "tasks/lydus-ecg-image_v0.html",
+        "views/lydus.record_v0.html",
+        "maps/lydus_reason.html",
+        "views.html",
+    )
     for name in ("sql", "registry"):
         shutil.copytree(project_root() / name, tmp_path / "project" / name)
     path = tmp_path / "project" / "registry" / "maps" / "lydus_reason.csv"
@@ -331,16 +358,12 @@ def test_hostile_text_is_shown_and_not_obeyed(book_of, tmp_path: Path, monkeypat
     monkeypatch.setattr("warehouse.project.project_root", lambda: tmp_path / "project")
     map_rows.cache_clear()
     try:
-        folder = write_book(book_of("lydus_home").home, tmp_path / "book")
+        pages = pages_of(Site.open(book_of("lydus_home").home))
+        written = {name: pages[name]() for name in names}
     finally:
         map_rows.cache_clear()
-    for name in (
-        "tasks/lydus-ecg-image_v0.html",
-        "views/lydus.record_v0.html",
-        "maps/lydus_reason.html",
-        "views.html",
-    ):
-        page = BookPage((folder / name).read_text())
+    for name in names:
+        page = BookPage(written[name])
         assert page.faults == [], name
         assert len(page.all("script")) == 2, name
         assert "alert(1)" in page.all("main")[0].text, name
