@@ -69,6 +69,49 @@ def lydus_home(tmp_path_factory: pytest.TempPathFactory):
     return home
 
 
+HEDGED = (
+    "Possible left ventricular hypertrophy",
+    "Probable left ventricular hypertrophy",
+    "Possible, probably inferior infarct, age undetermined",
+    "Left ventricular hypertrophy or right ventricular hypertrophy",
+    "Left ventricular hypertrophy -or- right ventricular hypertrophy",
+    "No left ventricular hypertrophy",
+    "Probable left ventricular hypertrophy or right ventricular hypertrophy",
+    "Atrial fibrillation\nPossible inferior infarct\n** ** ACUTE MI / STEMI ** **",
+    "Sinus rhythm\nWhen compared with ECG of 01-JAN-2010 09:30,\nPossible inferior infarct, age undetermined",
+    "Sinus rhythm\nWhen compared with ECG of 01-JAN-2010 09:30,\nInferior infarct, age undetermined",
+    "Likely inferior infarct, age undetermined\nSinus bradycardia",
+)
+"""What every fifth record says in hedged_home."""
+
+
+@pytest.fixture(scope="session")
+def hedged_home(tmp_path_factory: pytest.TempPathFactory):
+    """A synthetic LYDUS release with hedges of every kind, alone and joined with other reasons; never write to it."""
+    import csv
+
+    from warehouse.home import Home
+    from warehouse.load.lydus import load
+    from warehouse.materialize import materialize
+    from warehouse.synthetic import write_lydus_release
+
+    place = tmp_path_factory.mktemp("hedged")
+    write_lydus_release(place / "release", records=600, signals=False)
+    file = place / "release" / "metadata.csv"
+    with file.open(encoding="utf-8-sig", newline="") as text:
+        rows = list(csv.DictReader(text))
+    for number, row in enumerate(rows[::5]):
+        row["dx"] = HEDGED[number % len(HEDGED)]
+    with file.open("w", encoding="utf-8", newline="") as text:
+        writer = csv.DictWriter(text, rows[0].keys(), quoting=csv.QUOTE_MINIMAL)
+        writer.writeheader()
+        writer.writerows(rows)
+    home = Home(place / "data")
+    load(home, place / "release")
+    materialize(home)
+    return home
+
+
 @pytest.fixture(scope="session")
 def ptbxl_home(shared: Path, tmp_path_factory: pytest.TempPathFactory):
     """The 500 real PTB-XL rows with their signals at 100 Hz, loaded and built once; never write to it."""

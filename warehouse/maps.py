@@ -28,18 +28,25 @@ def map_rows(name: str) -> tuple[dict[str, str], ...]:
 
 
 def read_map(path: Path) -> tuple[dict[str, str], ...]:
-    """The same of any file that is laid out as a map."""
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file, strict=True)
-        rows = []
-        for row in reader:
-            if None in row or None in row.values():
-                raise RegistryError(
-                    f"{path.name}, row {reader.line_num}: found another number of fields than the header's "
-                    f"{len(reader.fieldnames or ())}; expected as many",
-                    "mend the row; quote a field that holds a comma",
-                )
-            rows.append(row)
+    """The same of any file that is laid out as a map. Raises RegistryError for one that is no CSV in UTF-8 too."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file, strict=True)
+            rows = []
+            for row in reader:
+                if None in row or None in row.values():
+                    raise RegistryError(
+                        f"{path.name}, row {reader.line_num}: found another number of fields than the header's "
+                        f"{len(reader.fieldnames or ())}; expected as many",
+                        "mend the row; quote a field that holds a comma",
+                    )
+                rows.append(row)
+    except UnicodeDecodeError as error:
+        raise RegistryError(
+            f"{path}: found bytes that are no UTF-8 ({error.reason}); expected a CSV"
+        ) from error
+    except csv.Error as error:
+        raise RegistryError(f"{path}: found no CSV ({error}); expected one with a header") from error
     return tuple(rows)
 
 

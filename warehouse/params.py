@@ -56,10 +56,10 @@ def _items(view: str, text: bytes, spans: list[tuple[int, int]], at: int) -> Ite
     for place in range(at, len(words)):
         word = words[place]
         if depth == 0 and word in (",", ")"):
-            value, name = item[:-2], words[item[-1]]
-            start, end = spans[value[0]][0], spans[value[-1]][1]
-            literal = text[start:end].decode()
-            yield Constant(view, name.strip('"'), literal, _kind(literal), start, end)
+            if len(item) > 2 and words[item[-2]].upper() == "AS":
+                start, end = spans[item[0]][0], spans[item[-3]][1]
+                literal = text[start:end].decode()
+                yield Constant(view, words[item[-1]].strip('"'), literal, _kind(literal), start, end)
             if word == ")":
                 return
             item = []
