@@ -11,7 +11,9 @@ from collections.abc import Iterator
 import duckdb
 
 from warehouse.database import sql_text
+from warehouse.few import define_few
 from warehouse.spec import Spec
+from warehouse.views import Catalog
 
 SIDES = ("before", "after")
 KEY = ("class", "kind", "rule", "value", "source", "source_no")
@@ -34,22 +36,33 @@ def why_view(spec: Spec) -> str:
 
 
 def explain(
-    con: duckdb.DuckDBPyConnection, specs: tuple[Spec, Spec], *, relabelled: bool, first: int | None
+    con: duckdb.DuckDBPyConnection,
+    specs: tuple[Spec, Spec],
+    catalogs: tuple[Catalog, Catalog],
+    *,
+    relabelled: bool,
+    first: int | None,
 ) -> None:
     """Fill table ``difference`` (side, flip, instance_id, COLUMNS): for each flip (``flip`` is its class), or the first
     so many, the decisive rows that one side alone has.
 
     A row concerns a flip when it is of the flip's class, or of a name that is no class of the task (any, normal).
-    ``relabelled``: a flip for which no row differs gets the rows of both sides, with side ``both``.
+    ``relabelled``: a flip for which no row differs gets the rows of both sides, with side ``both``. ``catalogs``: the
+    views of either side. Only the records that flip are computed.
     """
     con.execute(f"CREATE OR REPLACE TABLE wanted AS FROM flip ORDER BY instance_id, place{limited(first)}")
     shown = ", ".join(f'why."{name}"' for name in COLUMNS)
-    for side, spec in zip(SIDES, specs, strict=True):
+    cut: dict[tuple, str] = {}
+    for side, spec, catalog in zip(SIDES, specs, catalogs, strict=True):
+        few = f"few_{side}"
+        define_few(con, side, few, catalog, spec, catalog[why_view(spec)], "wanted", cut)
         con.execute(
             f"CREATE OR REPLACE TABLE decisive_{side} AS SELECT why.instance_id, {shown} "
-            f"FROM {side}.{why_view(spec)} AS why "
+            f"FROM {few}.{why_view(spec)} AS why "
             f"WHERE ({DECISIVE}) AND why.instance_id IN (SELECT instance_id FROM wanted)"
         )
+    for side in SIDES:
+        con.execute(f"DETACH few_{side}")
     known = ", ".join(sql_text(name) for spec in specs for name in spec.classes)
     alike = " AND ".join(
         f'mine."{name}" IS NOT DISTINCT FROM theirs."{name}"' for name in ("instance_id", *KEY)

@@ -53,6 +53,7 @@ class Comparison:
     relabelled: bool
     stale: tuple[str, ...]
     computed: Mapping[str, tuple[str, ...]]
+    catalogs: tuple[Catalog, Catalog] = field(repr=False)
     con: duckdb.DuckDBPyConnection = field(repr=False)
 
     def flips(self, limit: int | None = None, *, evidence: bool = True) -> list[dict]:
@@ -71,7 +72,7 @@ class Comparison:
                 flip["evidence"] = []
             if self.explained and flips:
                 by_name = {(flip["instance_id"], flip["class"]): flip["evidence"] for flip in flips}
-                explain(self.con, self.specs, relabelled=self.relabelled, first=limit)
+                explain(self.con, self.specs, self.catalogs, relabelled=self.relabelled, first=limit)
                 for instance, name, row in differences(self.con):
                     by_name[instance, name].append(row)
         return flips
@@ -103,7 +104,7 @@ class Comparison:
         how = "HEADER" if path.suffix == ".csv" else "FORMAT parquet"
         query = "SELECT flip.instance_id, flip.class, flip.before, flip.after FROM flip"
         if self.explained:
-            explain(self.con, self.specs, relabelled=self.relabelled, first=None)
+            explain(self.con, self.specs, self.catalogs, relabelled=self.relabelled, first=None)
             listed = ", ".join(f'difference."{name}" AS evidence_{name}' for name in ("side", *COLUMNS))
             query = (
                 f"SELECT flip.instance_id, flip.class, flip.before, flip.after, {listed} FROM flip"
@@ -181,6 +182,7 @@ def _compare(
         relabelled=_relabelled(specs, placed, variants),
         stale=tuple(dict.fromkeys(name for side in placed for name in side.stale)),
         computed={side: each.computed for side, each in zip(SIDES, placed, strict=True)},
+        catalogs=(placed[0].catalog, placed[1].catalog),
         con=con,
     )
 
