@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -13,41 +13,12 @@ from warehouse.database import parquet
 from warehouse.errors import InputError, Problem, UsageError
 from warehouse.home import Home
 from warehouse.instance import find_instance
+from warehouse.review.given import AGREE, Given, faults, moment_of, read_table
 from warehouse.review.store import append, stored
 from warehouse.spec import Spec, find_spec
 from warehouse.task import as_built, task_file
 
-AGREE = {"yes": True, "true": True, "1": True, "agree": True, "y": True,
-         "no": False, "false": False, "0": False, "disagree": False, "n": False}  # fmt: skip
-COLUMNS = {
-    "instance_id": ("instance_id", "instance"),
-    "class": ("class",),
-    "agree": ("agree",),
-    "reader": ("reader", "reviewer"),
-    "reason": ("reason",),
-    "date": ("date",),
-    "task": ("task",),
-}
-"""What a verdict says → the names of the column for it in an imported table."""
-NEEDED = ("instance_id", "class", "agree", "reader", "date")
-LONGEST = {"reader": 100, "reason": 2_000}
-"""Characters."""
 KEY = ("task", "instance_id", "class", "reader", "verdict_at")
-
-
-@dataclass(frozen=True)
-class Given:
-    """A verdict as it was written; ``place`` and ``row`` say where."""
-
-    task: str
-    instance_id: str
-    klass: str
-    agree: str
-    reader: str
-    reason: str
-    date: str
-    place: str
-    row: int | None = None
 
 
 @dataclass(frozen=True)
@@ -121,7 +92,7 @@ def import_csv(home: Home, path: Path, task: str | None = None) -> Added:
         raise UsageError(f"{path}: found no file; expected a CSV of verdicts")
     named = find_spec(task).name if task else None
     with home.writer("review import"):
-        given = _read(path, named)
+        given = read_table(path, named)
         rows, known = _checked(home, given)
         total = append(home, rows) if rows else _count(home, {each.task for each in given})
         return Added(len(rows), known, total)
@@ -129,37 +100,6 @@ def import_csv(home: Home, path: Path, task: str | None = None) -> Added:
 
 def _count(home: Home, tasks: Iterable[str]) -> int:
     return sum(len(stored(home, task)) for task in tasks)
-
-
-def _read(path: Path, task: str | None) -> list[Given]:
-    from warehouse.load.metadata_csv import header_of, read_rows
-
-    header = header_of(path)
-    names = {
-        part: next((name for name in known if name in header), known[0]) for part, known in COLUMNS.items()
-    }
-    needed = [names[part] for part in (*NEEDED, *(() if task else ("task",)))]
-    found = []
-    for row, fields in read_rows(path, needed, list(names.values())):
-        text = {part: fields.get(name, "").strip() for part, name in names.items()}
-        found.append(
-            Given(
-                task=task or text["task"],
-                instance_id=text["instance_id"],
-                klass=text["class"],
-                agree=text["agree"],
-                reader=text["reader"],
-                reason=text["reason"],
-                date=text["date"],
-                place=path.name,
-                row=row,
-            )
-        )
-    if not found:
-        raise InputError(
-            f"{path.name}: nothing stored", [Problem(path.name, "no rows", "a row a verdict", 2)]
-        )
-    return found
 
 
 def _checked(home: Home, given: Sequence[Given]) -> tuple[list[dict], int]:
@@ -179,9 +119,9 @@ def _checked(home: Home, given: Sequence[Given]) -> tuple[list[dict], int]:
         labels, rule = _labels(home, spec, {each.instance_id for each in theirs})
         before = {tuple(row[part] for part in KEY): row for row in stored(home, spec.name)}
         for each in theirs:
-            faults = list(_faults(home, spec, labels, each))
-            problems += faults
-            if faults:
+            wrong = list(faults(home, spec, labels, each))
+            problems += wrong
+            if wrong:
                 continue
             row = _row(spec, labels, rule, each)
             key = tuple(row[part] for part in KEY)
@@ -222,35 +162,6 @@ def _labels(home: Home, spec: Spec, ids: set[str]) -> tuple[dict[str, dict[str, 
     return {name: dict(zip(spec.classes, labels, strict=True)) for name, *labels in found}, entry["rule"]
 
 
-def _faults(home: Home, spec: Spec, labels: dict, each: Given) -> Iterable[Problem]:
-    def problem(found: str, expected: str) -> Problem:
-        return Problem(each.place, found, expected, each.row)
-
-    is_there = each.instance_id in labels
-    if not is_there:
-        near = ", ".join(nearest(home, spec, each.instance_id))
-        yield problem(f"instance {each.instance_id!r}", f"one of {spec.name}, perhaps {near}")
-    if each.klass not in spec.classes:
-        yield problem(f"class {each.klass!r}", f"one of {', '.join(spec.classes)}")
-    elif is_there and labels[each.instance_id][each.klass] is None:
-        yield problem(
-            f"{each.instance_id}, whose {each.klass} is unknown", "an instance with a label to agree with"
-        )
-    if each.agree.lower() not in AGREE:
-        yield problem(f"agree {each.agree!r}", "yes or no")
-    if not each.reader.strip() or not each.reader.isprintable() or len(each.reader) > LONGEST["reader"]:
-        yield problem(f"reader {each.reader[:40]!r}", f"a name of up to {LONGEST['reader']} characters")
-    if len(each.reason) > LONGEST["reason"]:
-        yield problem(f"a reason of {len(each.reason):,} characters", f"up to {LONGEST['reason']:,}")
-    moment = _moment(each.date)
-    if moment is None:
-        yield problem(
-            f"date {each.date!r}", "an ISO date, or date and time, as in 2026-03-01 or 2026-03-01T14:30"
-        )
-    elif moment > datetime.now(UTC).replace(tzinfo=None) + timedelta(days=1):
-        yield problem(f"date {each.date}", "no day that is still to come")
-
-
 def _row(spec: Spec, labels: dict, rule: str, each: Given) -> dict:
     return {
         "task": spec.name,
@@ -259,30 +170,9 @@ def _row(spec: Spec, labels: dict, rule: str, each: Given) -> dict:
         "agree": AGREE[each.agree.lower()],
         "reader": each.reader.strip(),
         "reason": each.reason.strip() or None,
-        "verdict_at": _moment(each.date),
+        "verdict_at": moment_of(each.date),
         "label_seen": labels[each.instance_id][each.klass],
         "label_rule": rule,
         "source_file": None if each.row is None else each.place,
         "row_no": each.row,
     }
-
-
-def _moment(text: str) -> datetime | None:
-    """Midnight of a date, or a time (in UTC where it names a zone); None for anything else."""
-    try:
-        if len(text) <= len("2026-03-01"):
-            return datetime.combine(date.fromisoformat(text), time())
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
-
-
-def nearest(home: Home, spec: Spec, instance_id: str, n: int = 3) -> list[str]:
-    """The task's ids with the fewest edits from a text."""
-    _, file = task_file(home, spec)
-    found = duckdb.connect().execute(
-        f"SELECT instance_id FROM {parquet((Path(file),))} ORDER BY levenshtein(instance_id, ?), instance_id LIMIT ?",
-        [instance_id[:200], n],
-    )
-    return [name for (name,) in found.fetchall()]
