@@ -13,7 +13,7 @@ from warehouse.maps import map_files, map_rows
 
 ALLOWED = {
     ("cli.py", "N"): "the placeholder of a number in --first N",
-    ("cli.py", "S"): "the placeholder of a scale",
+    ("pipelines/train/options.py", "S"): "the placeholder of a scale",
     (
         "warehouse/load/annotation_csv.py",
         "Start",
@@ -35,7 +35,13 @@ GRAMMAR = {"filler", "reset", "negation", "age", "either", "or"}
 """Kinds of keys that are words of any English sentence (with, no, or): they name nothing."""
 
 
-NAMES = {"heartbeat_lead": "leads", "mitbih_record": "records"}
+NAMES = {
+    "heartbeat_lead": "leads",
+    "mitbih_record": "records",
+    "mitbih_reason": "reasons why a segment is not cut, for which `why` has words",
+    "ptbdb_reason": "the same",
+    "vitaldb_left_out": "columns that leave a segment out, for which `why` has words",
+}
 """Maps whose keys are names of things, no words of a rule."""
 COUNTS = set("aefjnrx")
 """Symbols that name numbers in any program (n, f)."""

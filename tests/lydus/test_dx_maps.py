@@ -231,4 +231,4 @@ def test_reasons_of_the_views_are_in_the_map():
         for part in reason.split(" + ")
     }
     known = {row["reason"] for row in map_rows("lydus_reason")}
-    assert found == known - {"not_sampled", "no_class"}
+    assert found == known - {"not_sampled", "no_class", "no_candidate"}
