@@ -42,7 +42,7 @@ settings_options = _decorator(
     click.option(
         "--amp",
         type=click.Choice(["auto", "off", "bf16", "fp16"]),
-        help="Half precision; default auto: where there is a GPU.",
+        help="Half precision; default auto: on a GPU. bf16 pays on CPUs that compute it (avx512_bf16, AMX).",
     ),
     click.option(
         "--balance",

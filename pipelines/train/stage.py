@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pipelines.train import folder
-from pipelines.train.device import described, find_device, need_torch, precision
+from pipelines.train.device import described, find_device, need_torch, precision, slow_half
 from pipelines.train.images import image_inputs, sampled_moments
 from pipelines.train.inputs import Inputs
 from pipelines.train.labels import PARTS, trained_rows
@@ -63,6 +63,8 @@ def train(
     with torch_set_up(threads):
         where = find_device(device)
         half = precision(settings.amp, where)
+        if slow := slow_half(where, half):
+            watch.say(slow)
         inputs = {}
         for part in PARTS:
             progress = watch.bar(f"inputs of part {part}", len(rows[part]))
