@@ -249,7 +249,8 @@ def test_markdown_is_short_and_says_all(synthetic_home):
     found = as_json(f"{VIEW}@0", "@2", home=synthetic_home)
     words = run(f"{VIEW}@0", "@2", "--format", "markdown", "--show", "2", home=synthetic_home).stdout
     assert words.startswith("<!-- leadhouse diff -->\n")
-    assert "| part | records | left out | scored | abnormal |" in words
+    assert "|  | train | validation | test | total | with left-out ones |" in words
+    assert "| not abnormal | " in words
     assert "- in CTE normal: filter added: NOT is\\_premature" in words
     assert words.count("before alone:") == 2
     assert words.count("<details>") == words.count("</details>") == 1

@@ -39,9 +39,7 @@ def render(found: Difference, format: str, shown: int, budget: Budget | None) ->
         return as_junit(found, shown, budget)
     from warehouse.diff import text
 
-    return (
-        text.as_markdown(found, shown, budget) if format == "markdown" else text.as_text(found, shown)
-    )
+    return text.as_markdown(found, shown, budget) if format == "markdown" else text.as_text(found, shown)
 
 
 def as_json(found: Difference, budget: Budget | None) -> dict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -156,14 +156,16 @@ class Difference:
         }
 
     def write_flips(self, path: Path) -> None:
-        """All flips as Parquet: a row a task, flip and piece of evidence."""
+        """All flips as Parquet: a row a task, flip and piece of evidence; whole or not at all."""
         import tempfile
+        import uuid
 
         import duckdb
 
         from warehouse.database import sql_text
         from warehouse.home import writing
 
+        draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}")
         with tempfile.TemporaryDirectory(prefix="leadhouse-diff-") as folder, writing(path, "FILE"):
             con = duckdb.connect()
             parts = []
@@ -172,46 +174,11 @@ class Difference:
                 task.comparison.write_flips(file)
                 parts.append(f"SELECT {sql_text(task.name)} AS task, * FROM read_parquet({sql_text(file)})")
             query = " UNION ALL BY NAME ".join(parts) or NO_FLIPS
-            draft = Path(folder) / "flips.parquet"
-            con.execute(f"COPY ({query}) TO {sql_text(draft)} (FORMAT parquet)")
-            path.write_bytes(draft.read_bytes())
+            try:
+                con.execute(f"COPY ({query}) TO {sql_text(draft)} (FORMAT parquet)")
+                draft.replace(path)
+            finally:
+                draft.unlink(missing_ok=True)
 
 
 NO_FLIPS = "SELECT '' AS task, '' AS instance_id, '' AS class, TRUE AS before, TRUE AS after WHERE FALSE"
-
-
-def counts_rows(task: TaskDifference) -> tuple[list[str], list[list]]:
-    """Head and rows of the table of counts: a part a row, ``before → after (difference)`` a cell."""
-    sides = task.comparison.before, task.comparison.after
-    classes = list(dict.fromkeys(name for side in sides for name in side.spec.classes))
-    parts = [side.as_json()["parts"] for side in sides]
-    head = ["part", "records", "left out", "scored", *classes]
-    rows = []
-    for part in {**parts[0], **parts[1]}:
-        cells = [_cells(side.get(part), classes) for side in parts]
-        rows.append([part, *(_beside(old, new) for old, new in zip(*cells, strict=True))])
-    if len(rows) > 1:
-        totals = [
-            [
-                sum(column)
-                for column in zip(*(_cells(numbers, classes) for numbers in side.values()), strict=True)
-            ]
-            for side in parts
-        ]
-        rows.append(["total", *(_beside(old, new) for old, new in zip(*totals, strict=True))])
-    return head, rows
-
-
-def _cells(numbers: Mapping | None, classes: Sequence[str]) -> list[int]:
-    if numbers is None:
-        return [0] * (3 + len(classes))
-    return [
-        numbers["records"],
-        numbers["left_out"],
-        numbers["scored"],
-        *(numbers["classes"].get(name, 0) for name in classes),
-    ]
-
-
-def _beside(before: int, after: int) -> str:
-    return f"{before:,}" if before == after else f"{before:,} → {after:,} ({after - before:+,})"

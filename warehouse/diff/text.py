@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from warehouse.comparison_text import counts
 from warehouse.diff.change import Change, cut
-from warehouse.diff.result import Budget, Difference, Rule, TaskDifference, counts_rows
+from warehouse.diff.result import Budget, Difference, Rule, TaskDifference
 from warehouse.diff.rows import Rows
 from warehouse.table import as_text as as_table
 
@@ -36,7 +37,11 @@ def as_text(found: Difference, shown: int = SHOWN) -> str:
     for task in found.tasks:
         lines += ["", headline(task)]
         if task.differing:
-            lines += [as_table(*counts_rows(task)), *_flip_lines(task, shown), *_move_lines(task, shown)]
+            lines += [
+                as_table(*counts(task.comparison)),
+                *_flip_lines(task, shown),
+                *_move_lines(task, shown),
+            ]
     if found.rows is not None:
         lines += ["", *_row_lines(found.rows)]
     if found.not_built:
@@ -55,7 +60,7 @@ def as_markdown(found: Difference, shown: int = SHOWN, budget: Budget | None = N
         verdict = f" — **beyond the budget of {budget.text}**" if budget and task.name in beyond else ""
         lines += [f"**{_escaped(headline(task))}**{verdict}", ""]
         if task.differing:
-            lines += [*_markdown_table(*counts_rows(task)), ""]
+            lines += [*_markdown_table(*counts(task.comparison)), ""]
     for words, changes in _said(found):
         lines += [
             f"**{_escaped(cut(words, 1_000))}**",
