@@ -84,7 +84,9 @@ def test_a_csv_is_the_perfect_answer(synthetic_home, lydus_home, heartbeat_home,
         place.path.mkdir()
         for name in ("raw", "built"):
             (place.path / name).symlink_to((home.path / name).resolve())
-        found = score_submission(place, task, folder / "labels.csv", n_bootstrap=10)["metrics"][metric]["value"]
+        found = score_submission(place, task, folder / "labels.csv", n_bootstrap=10)["metrics"][metric][
+            "value"
+        ]
         assert found == pytest.approx(100 if metric == "accuracy" else 1), task
 
 
