@@ -86,7 +86,8 @@ def entry(catalog: Catalog, view: View, found: Sequence[Change]) -> str | None:
         for change in found
     ]
     if before is not None:
-        told.append(f"All: `leadhouse diff {view.alias}@{before.version} @{view.version}`.")
+        slug = next((spec.slug for spec in specs() if spec.view == view.name), view.alias)
+        told.append(f"All: `leadhouse diff {slug}@{before.version} @{view.version}`.")
     text = re.sub(r"`[^`]+`", lambda code: code[0].replace(" ", _KEPT), " ".join([head, *told]))
     return textwrap.fill(
         text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False

@@ -12,6 +12,7 @@ from warehouse import label_changes, maps, project, release, release_checks
 from warehouse.counts import count
 from warehouse.errors import CheckFailed, UsageError
 from warehouse.home import Home
+from warehouse.query import select
 from warehouse.release import lock_of, moved, released
 from warehouse.views import Catalog
 
@@ -326,6 +327,26 @@ def test_a_task_that_is_not_built_is_refused_unless_the_entry_says_so(copied, sy
     done = release.release(home, BASE, without_flips=True)
     assert f"`{TASK}`: not counted, for {TASK} is not built here." in " ".join(done.entry.split())
     assert BASE in released()
+
+
+def test_a_second_version_of_a_task_tells_who_moves(heartbeat_home: Home):
+    """Record 202 goes to the side of 201, the same person: nothing flips, its beats move."""
+    catalog = Catalog.read()
+    view = catalog["task.ecg_heartbeat_interpatient_v1"]
+    told = " ".join(
+        label_changes.entry(catalog, view, label_changes.changes(heartbeat_home, catalog, view)).split()
+    )
+    moved_beats = "SELECT count(*) FROM task.ecg_heartbeat_interpatient_v1 WHERE record_id = '202'"
+    ((beats,),) = select(heartbeat_home, moved_beats).fetchall()
+    assert "`ecg-heartbeat-interpatient@1`: 0 of " in told
+    assert f"{beats:,} move between parts or are left out otherwise" in told
+    assert told.endswith("All: `leadhouse diff ecg-heartbeat-interpatient@0 @1`.")
+
+
+def test_a_view_that_decides_no_task_has_no_entry(ptbxl_home: Home):
+    catalog = Catalog.read()
+    view = catalog["ptbxl.code_unknown_v0"]
+    assert label_changes.entry(catalog, view, label_changes.changes(ptbxl_home, catalog, view)) is None
 
 
 def test_a_build_by_older_rules_is_not_counted(copied, synthetic_home: Home):
