@@ -97,8 +97,8 @@ def test_json_has_the_documented_structure(lydus_home):
     assert done.exit_code == 0
     answer = json.loads(done.stdout)
     assert list(answer) == [
-        "schema", "task", "instance", "record", "group", "part", "place", "scored", "left_out", "left_out_by", "classes",
-        "other", "views",
+        "schema", "task", "instance", "record", "group", "part", "place", "scored", "left_out", "left_out_by",
+        "classes", "other", "views",
     ]  # fmt: skip
     assert list(answer["classes"]) == list(find_spec(LYDUS).classes)
     for each in answer["classes"].values():
