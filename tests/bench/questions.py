@@ -55,6 +55,12 @@ QUESTIONS = [
     Question(("diff", "lydus-ecg-image@0", "@1"), 10, "lydus"),
     Question(("diff", "lydus-ecg-image@0", "@1", "--json"), 10, "lydus"),
     Question(("diff", "map.dx_hedge", "{project}/dx_hedge.csv"), None, "lydus"),
+    Question(("whatif", "vitaldb-arrhythmia-abnormal", "--accept", "premature"), 10, "vitaldb"),
+    Question(("whatif", "vitaldb-arrhythmia-abnormal", "--set", "normal_context_s=30", "--json"), 10, "vitaldb"),
+    Question(("whatif", "lydus-ecg-image@0", "--accept", "hedged"), 10, "lydus"),
+    Question(("whatif", "lydus-ecg-image@0", "--refuse", "code", "--json"), 10, "lydus"),
+    Question(("whatif", "lydus-ecg-image@0", "--set", "count_comparison_tinv=true"), 10, "lydus"),
+    Question(("whatif", "lydus-ecg-image@0", "--map", "{project}/dx_hedge.csv"), 10, "lydus"),
 ]
 """``lydus-ecg-image@1`` is made for the benchmark: the same task with another PVC (see :func:`write_project`). A map
 without a word changes every label of it, and is computed for both."""
