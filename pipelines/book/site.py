@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.answers import Answer, ask, plain
 from warehouse.database import computable, inputs
-from warehouse.errors import RegistryError
 from warehouse.home import Home
 from warehouse.load.cards import card_of
 from warehouse.load.report import loaded
@@ -137,11 +136,3 @@ class Site:
         if view.name in self.computable:
             return "not built in this home"
         return "its data is not loaded in this home"
-
-
-def find_task(site: Site, name: str) -> Spec:
-    """The spec of that name."""
-    for spec in site.specs:
-        if spec.name == name:
-            return spec
-    raise RegistryError(f"found no task {name}; expected one of the registry")
