@@ -173,6 +173,32 @@ def _hedges(path: Path, leave_out: str) -> Path:
     return path
 
 
+@pytest.mark.parametrize("first", [3, None])
+def test_the_evidence_of_some_records_is_that_of_all(lydus_home, synthetic_home, tmp_path, first):
+    """What is computed from the flipped records alone is what the whole why view says of them."""
+    from warehouse.flip_evidence import COLUMNS, DECISIVE, why_view
+    from warehouse.flips import compare
+    from warehouse.variant import Variant
+
+    spec = find_spec(TASK)
+    catalog = Catalog.read()
+    other = in_place_of(catalog, spec, catalog[f"{VIEW}_v0"], catalog[f"{VIEW}_v2"])
+    hedges = Variant(maps={"dx_hedge": _hedges(tmp_path / "dx_hedge.csv", "possible")})
+    asked = ((synthetic_home, spec, other), (lydus_home, find_spec("lydus-ecg-image@0"), hedges))
+    for home, task, variant in asked:
+        found = compare(home, task, Variant(), variant)
+        assert found.flips(first)
+        listed = ", ".join(f'"{name}"' for name in ("instance_id", *COLUMNS))
+        for side in ("before", "after"):
+            cut = found.con.execute(f"SELECT {listed} FROM decisive_{side} ORDER BY ALL").fetchall()
+            whole = found.con.execute(
+                f"SELECT {listed} FROM {side}.{why_view(task)} WHERE ({DECISIVE}) "
+                "AND instance_id IN (SELECT instance_id FROM wanted) ORDER BY ALL"
+            ).fetchall()
+            assert cut == whole
+            assert found.con.execute(f"SELECT count(*) FROM {side}.{task.view}").fetchall()[0][0] > 3
+
+
 def test_tasks_that_are_not_built_are_named(synthetic_home, tmp_path):
     found = as_json("map.dx_hedge", _hedges(tmp_path / "dx_hedge.csv", "possible"), home=synthetic_home)
     assert found["not_built"] == ["lydus-ecg-image@0"]
