@@ -4,7 +4,7 @@
 -- shard: case_id
 -- stored: no
 -- status: draft
--- source: vitaldb-arrhythmia-abnormal@0, label.normal_context_s, segments.max_annotation_gap_s; another reading of its run
+-- source: vitaldb-arrhythmia-abnormal@0, label.normal_context_s, segments.max_annotation_gap_s; read otherwise
 --
 -- Uninterrupted runs of normal sinus rhythm, as in v0, but that a row without a rhythm ends a run only when it is a
 -- beat. Markers of bad signal quality carry no rhythm: they speak of the signal, and in v0 each of them ends the run

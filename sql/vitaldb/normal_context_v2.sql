@@ -4,7 +4,7 @@
 -- shard: case_id
 -- stored: no
 -- status: draft
--- source: vitaldb-arrhythmia-abnormal@0, label.normal_context_s, segments.max_annotation_gap_s; another reading of its run
+-- source: vitaldb-arrhythmia-abnormal@0, label.normal_context_s, segments.max_annotation_gap_s; read otherwise
 --
 -- Uninterrupted runs of normal sinus rhythm without a premature beat, as the short description can be read ("45 s of
 -- uninterrupted normal sinus rhythm without premature beats"). In v0 a premature beat costs its own segment alone.

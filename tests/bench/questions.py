@@ -56,7 +56,9 @@ QUESTIONS = [
     Question(("diff", "lydus-ecg-image@0", "@1", "--json"), 10, "lydus"),
     Question(("diff", "map.dx_hedge", "{project}/dx_hedge.csv"), None, "lydus"),
     Question(("whatif", "vitaldb-arrhythmia-abnormal", "--accept", "premature"), 10, "vitaldb"),
-    Question(("whatif", "vitaldb-arrhythmia-abnormal", "--set", "normal_context_s=30", "--json"), 10, "vitaldb"),
+    Question(
+        ("whatif", "vitaldb-arrhythmia-abnormal", "--set", "normal_context_s=30", "--json"), 10, "vitaldb"
+    ),
     Question(("whatif", "lydus-ecg-image@0", "--accept", "hedged"), 10, "lydus"),
     Question(("whatif", "lydus-ecg-image@0", "--refuse", "code", "--json"), 10, "lydus"),
     Question(("whatif", "lydus-ecg-image@0", "--set", "count_comparison_tinv=true"), 10, "lydus"),

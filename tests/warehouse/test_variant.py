@@ -186,5 +186,7 @@ def test_what_cannot_be_opened_says_why(synthetic_home: Home, variant, targets, 
 def test_a_damaged_file_is_named(synthetic_home: Home, tmp_path: Path):
     home = copied(synthetic_home, tmp_path)
     (home.built / CATALOG[TASK].file).write_bytes(b"no Parquet")
-    with pytest.raises(HomeError, match=r"vitaldb_arrhythmia_abnormal_v0\.parquet: found (?s:.*)run materialize"):
+    with pytest.raises(
+        HomeError, match=r"vitaldb_arrhythmia_abnormal_v0\.parquet: found (?s:.*)run materialize"
+    ):
         open_variant(home, CATALOG, Variant(), [TASK])
