@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
+
 import duckdb
 
 from warehouse.database import computable, define, define_aliases, inputs, of_loaded, sql_text
@@ -10,26 +13,36 @@ from warehouse.home import Home, read_pinned
 from warehouse.images import rendered
 from warehouse.load.report import loaded
 from warehouse.manifest import built_file, read_manifest
-from warehouse.views import Catalog
+from warehouse.views import Catalog, syntax_tree
 
 
-def connect(home: Home, *, catalog: Catalog | None = None) -> duckdb.DuckDBPyConnection:
+def connect(
+    home: Home, *, catalog: Catalog | None = None, names: Collection[str] | None = None
+) -> duckdb.DuckDBPyConnection:
     """An in-memory database with the inputs, the built views and everything that is computable from them.
 
-    Nothing is written, so a home on a read-only disk will do. What is published meanwhile is not seen. Raises
-    HomeError when nothing is loaded, or when a file is missing or damaged.
+    ``names``: these tables and views alone, by their names in SQL, with what they need; everything where one of them
+    is unknown. Nothing is written, so a home on a read-only disk will do. What is published meanwhile is not seen.
+    Raises HomeError when nothing is loaded, or when a file is missing or damaged.
     """
     catalog = catalog or Catalog.read()
-    return read_pinned(home, lambda pinned: _open(pinned, catalog))
+    return read_pinned(home, lambda pinned: _open(pinned, catalog, names))
 
 
-def _open(home: Home, catalog: Catalog) -> duckdb.DuckDBPyConnection:
+def _open(home: Home, catalog: Catalog, names: Collection[str] | None) -> duckdb.DuckDBPyConnection:
     present = inputs(home)
     if not any(name.startswith("raw_") for name in present):
         raise HomeError(
             f"{home.path}: found no loaded data set; expected one", "run `load DATASET SOURCE` first"
         )
-    views = of_loaded(home, catalog)
+    newest = catalog.newest() if names is not None else {}
+    asked = {name: newest[name].name if name in newest else name for name in names or ()}
+    if names is None or not all(name in catalog or name in present for name in asked.values()):
+        views = of_loaded(home, catalog)
+    else:
+        views = catalog.lineage(name for name in asked.values() if name in catalog)
+        read = {*asked, *(name for view in views for name in view.reads)}
+        present = {name: source for name, source in present.items() if name in read}
     computable(views, present)
     con = duckdb.connect()
     created = define(con, present, views, built_file(home, read_manifest(home)["views"]))
@@ -58,7 +71,8 @@ def prepare(home: Home, text: str) -> duckdb.DuckDBPyConnection:
     Of files, only those of loaded data sets and of the present build can be read; nothing can be written or
     attached. Raises UsageError for anything but one SELECT.
     """
-    home, con = read_pinned(home, lambda pinned: (pinned, connect(pinned)))
+    names = _asked(text)
+    home, con = read_pinned(home, lambda pinned: (pinned, connect(pinned, names=names)))
     try:
         statements = con.extract_statements(text)
     except duckdb.Error as error:
@@ -77,3 +91,26 @@ def prepare(home: Home, text: str) -> duckdb.DuckDBPyConnection:
     con.execute("SET enable_external_access = false")
     con.execute("SET lock_configuration = true")
     return con
+
+
+def _asked(text: str) -> set[str] | None:
+    """The tables and views that a SELECT names; None for one that may look at whatever there is."""
+    names: set[str] = set()
+    within: set[str] = set()
+    ctes: set[str] = set()
+    looks = False
+
+    def collect(node: dict) -> dict | None:
+        nonlocal looks
+        kind = node.get("type")
+        if kind == "BASE_TABLE" and node.get("schema_name"):
+            names.add(f"{node['schema_name']}.{node['table_name']}".lower())
+        elif kind == "BASE_TABLE":
+            within.add(node["table_name"])
+        looks |= kind in ("TABLE_FUNCTION", "SHOW_REF")
+        if {"key", "value"} <= node.keys():
+            ctes.add(str(node["key"]))
+        return node if "error" in node else None
+
+    tree = json.loads(syntax_tree(text), object_hook=collect)
+    return None if tree["error"] or looks or within - ctes else names

@@ -13,11 +13,11 @@ def rows(home, text: str) -> list[tuple]:
 
 
 def test_every_view_can_be_selected_from(synthetic_home):
-    from warehouse.database import computable, inputs, of_loaded
+    from warehouse.database import computable, inputs
     from warehouse.views import Catalog
 
     catalog = Catalog.read()
-    able = computable(of_loaded(synthetic_home, catalog), inputs(synthetic_home))
+    able = computable(catalog.values(), inputs(synthetic_home))
     assert len(able) > 18
     for view in catalog.values():
         if view.name in able:
@@ -121,3 +121,44 @@ def test_connect_writes_nothing(synthetic_home):
     before = sorted(str(path) for path in synthetic_home.path.rglob("*"))
     connect(synthetic_home).execute("SELECT count(*) FROM vitaldb.segment_label_v0").fetchall()
     assert sorted(str(path) for path in synthetic_home.path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("SELECT 1", set()),
+        ("FROM vitaldb.record_v0", {"vitaldb.record_v0"}),
+        ('SELECT * FROM "VitalDB".record', {"vitaldb.record"}),
+        (
+            "WITH a AS (FROM vitaldb.record) FROM a JOIN map.vitaldb_beat ON TRUE",
+            {"vitaldb.record", "map.vitaldb_beat"},
+        ),
+        ("SELECT 1 FROM a.b WHERE c IN (SELECT d FROM e.f)", {"a.b", "e.f"}),
+        ("FROM nowhere", None),
+        ("FROM duckdb_views()", None),
+        ("DESCRIBE vitaldb.record", None),
+        ("SHOW TABLES", None),
+        ("SELEC", None),
+    ],
+)
+def test_a_query_is_given_what_it_names(query, named):
+    """And everything where it may look at whatever there is."""
+    from warehouse.query import _asked
+
+    assert _asked(query) == named
+
+
+def test_what_is_defined_for_a_query_does_not_change_its_answer(synthetic_home):
+    """By the name with a version and without, a raw table and a map; the lists of what there is are whole."""
+    from warehouse.query import connect
+
+    con = connect(synthetic_home)
+    for query in (
+        "SELECT label, count(*) FROM vitaldb.segment_label GROUP BY label ORDER BY ALL",
+        "SELECT count(*) FROM raw_vitaldb.annotation AS a JOIN map.vitaldb_rhythm AS r ON a.rhythm_label = r.spelling",
+        "SELECT count(*) FROM information_schema.tables",
+        "SELECT count(*) FROM duckdb_views() WHERE NOT internal",
+    ):
+        found = rows(synthetic_home, query)
+        assert found == con.execute(query).fetchall()
+        assert found[0][0] != 0
