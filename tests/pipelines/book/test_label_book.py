@@ -156,6 +156,8 @@ def test_pages_are_well_formed_and_named(book) -> None:
 def test_regions_of_a_page_have_names_of_their_own(book) -> None:
     for name, page in book.pages.items():
         names = [each.get("aria-label") for each in page.elements if each.get("role") == "region"]
+        heads = {each.get("id"): " ".join(each.text.split()) for each in page.elements if each.get("id")}
+        names += [heads[each.get("aria-labelledby")] for each in page.all("section")]
         assert [each for each, n in Counter(names).items() if n > 1] == [], name
 
 
@@ -192,7 +194,7 @@ def test_readers_agree_as_the_command_counts_it(book_of) -> None:
 
     book = book_of("scored_home")
     page = book.pages[VITALDB]
-    (region,) = (each for each in page.elements if each.get("aria-label") == "Readers against the label")
+    (region,) = (each for each in page.elements if each.get("aria-label") == "Verdicts of each reader")
     shown = [[cell.text for cell in row.children] for row in region.children[0].children[1].children]
     found = agreement(book.home, "vitaldb-arrhythmia-abnormal")
     assert shown == [
