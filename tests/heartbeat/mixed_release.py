@@ -25,16 +25,20 @@ def write_mixed_release(out: Path, real: Path) -> tuple[int, int]:
     with registry_path("synthetic", "ptbdb_patient.csv").open(encoding="utf-8", newline="") as file:
         healthy = next(row["admission"] for row in csv.DictReader(file) if row["kind"] == "control")
     shutil.copytree(real, out)
+    names = {header.name for header in real.rglob("*.hea")}
     with tempfile.TemporaryDirectory(prefix="leadhouse-ptbdb-") as made:
         write_ptbdb_release(Path(made), patients=PATIENTS, seconds=60, records_each=1)
         controls = [
             folder
             for folder in sorted(Path(made).glob("patient*"))
-            if any(f": {healthy}\n" in header.read_text() for header in folder.glob("*.hea"))
+            if all(
+                f": {healthy}\n" in header.read_text() and header.name not in names
+                for header in folder.glob("*.hea")
+            )
         ]
         for folder in controls:
             shutil.copytree(folder, out / f"patient{900 + int(folder.name.removeprefix('patient'))}")
-    return len(list(real.rglob("*.hea"))), len(controls)
+    return len(names), len(controls)
 
 
 if __name__ == "__main__":
