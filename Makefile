@@ -14,7 +14,7 @@ demo: $(VENV)/.core
 	$(BIN)/python cli.py demo
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 bench: $(VENV)/.test
 	$(BIN)/python -m tests.bench
