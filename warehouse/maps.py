@@ -31,6 +31,12 @@ def read_map(path: Path) -> tuple[dict[str, str], ...]:
     """The same of any file that is laid out as a map. Raises RegistryError for one that is no CSV in UTF-8 too."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
+            if file.read(1) == "\ufeff":
+                raise RegistryError(
+                    f"{path}: found a byte-order mark before the header; expected UTF-8 without one",
+                    "save it as plain UTF-8, not as `CSV UTF-8` of a spreadsheet",
+                )
+            file.seek(0)
             reader = csv.DictReader(file, strict=True)
             rows = []
             for row in reader:

@@ -660,6 +660,7 @@ def test_no_git_repository(tmp_path, monkeypatch, synthetic_home):
         ((TASK, f"{VIEW}@0"), "found no task"),
         (("map.dx_hedge", "absent.csv"), "absent.csv: found no file"),
         (("map.nothing", "map.nothing"), "found no map 'nothing'"),
+        (("map.dx_hedge", "map.nothing"), "found no map 'nothing'; expected one of: dx_code"),
         (("map.dx_hedge", "map.dx_code"), "found columns"),
         (("map.dx_hedge", f"{VIEW}@0"), "beside a map"),
         ((f"{VIEW}@0", "@1", "--max-flips", "some"), "found --max-flips 'some'"),

@@ -270,6 +270,10 @@ def test_what_is_not_there_is_answered_with_what_is(synthetic_home: Home, asked,
         ("", "found a map without rows"),
         ("a,b\n1\n", "another number of fields"),
         ("\xff\xfe", "are no UTF-8"),
+        (
+            "\xef\xbb\xbfbeat_type,kind,premature,note\nN,beat,false,\n",
+            "found a byte-order mark before the header",
+        ),
     ],
 )
 def test_a_file_that_is_no_such_map(synthetic_home: Home, tmp_path: Path, text: str, message: str):

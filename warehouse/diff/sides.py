@@ -85,7 +85,7 @@ def _maps(before: str, after: str) -> Maps:
         path = Path(name)
         if name.startswith(MAP):
             stem = name.removeprefix(MAP)
-            path = map_files().get(stem)
+            path = _map_file(stem)
         elif path.suffix == ".csv":
             stem = path.stem
             if not path.is_file():
@@ -99,13 +99,19 @@ def _maps(before: str, after: str) -> Maps:
     if before.startswith(MAP):  # the name is said, so the other file may be called anything
         names[1] = names[0]
     name = names[0]
-    if name not in map_files():
-        raise UsageError(f"found no map {name!r}; expected one of: {', '.join(map_files())}")
+    _map_file(name)
     if names[1] != name:
         raise UsageError(f"found maps {name} and {names[1]}; expected two versions of one map")
     for path in files:
-        require_columns(name, map_files()[name], path)
+        require_columns(name, _map_file(name), path)
     return Maps(name, *files)
+
+
+def _map_file(name: str) -> Path:
+    files = map_files()
+    if name not in files:
+        raise UsageError(f"found no map {name!r}; expected one of: {', '.join(files)}")
+    return files[name]
 
 
 def _task(name: str) -> Spec:
