@@ -239,7 +239,7 @@ def test_ctrl_c_ends_cleanly_and_the_next_run_goes_on(tmp_path):
     assert (report.kept, report.rendered) == (images.table.height, 24 - images.table.height)
 
 
-def wait_for(ready, child: subprocess.Popen, seconds: float = 60) -> None:
+def wait_for(ready, child: subprocess.Popen, seconds: float = 240) -> None:
     end = time.monotonic() + seconds
     while not ready():
         assert child.poll() is None, "the run ended before it was stopped"
