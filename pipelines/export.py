@@ -83,6 +83,7 @@ def export(home: Home, task: str, out: Path, *, format: str = "csv", part: str |
     and when ``out`` is there and is not an export as it was written; HomeError when the task is not built or ``out``
     cannot be written.
     """
+    out = out.absolute()
     built = read_task(home, task)
     if format == "wfdb":
         _refuse_pieces(built)

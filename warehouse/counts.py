@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from warehouse.caveats import ALONE, GROUP_FROM, caveats
-from warehouse.database import parquet, unreadable
+from warehouse.database import inputs, parquet, unreadable
 from warehouse.errors import UsageError
 from warehouse.home import Home, read_pinned
 from warehouse.manifest import stale
@@ -18,11 +19,12 @@ from warehouse.query import connect
 from warehouse.review.home import has_verdicts
 from warehouse.spec import Spec, find_spec
 from warehouse.task import as_built, task_file
-from warehouse.views import Catalog
+from warehouse.views import Catalog, View
 
 if TYPE_CHECKING:
     from warehouse.review.agreement import Agreement
 
+NUMBER = re.compile(r"-?[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?", re.ASCII)
 VIEWS = "SELECT schema_name, view_name FROM duckdb_views()"
 
 PARTS = ("train", "validation", "test")
@@ -113,19 +115,22 @@ def _count(home: Home, spec: Spec, by: str | None) -> Counts:
         con.execute(f"CREATE VIEW task AS SELECT * FROM {parquet((path,))}")
     except duckdb.Error as error:
         raise unreadable(path, error) from error
+    notes: list[str] = []
     if by is None:
         source, value = "task", "NULL"
     elif by in (own := _columns(con, "task")):
         source, value = "task", f'task."{by}"'
     else:
-        con, source, value = _by_record(home, spec, path, by, own)
+        con, source, value, notes = _by_record(home, spec, path, by, own)
     rows = count_rows(con, spec, source, value)
     reviewed: Sequence[Agreement] = ()
     if has_verdicts(home):
         from warehouse.review.agreement import agreement
 
         reviewed = agreement(home, spec.name)
-    return Counts(spec, by, rows, stale(home, spec.view), caveats(home, spec, *alone(con)), reviewed)
+    return Counts(
+        spec, by, rows, stale(home, spec.view), [*caveats(home, spec, *alone(con)), *notes], reviewed
+    )
 
 
 def count_rows(
@@ -151,8 +156,15 @@ def count_rows(
         """
     ).fetchall()
     order = {part: place for place, part in enumerate((*PARTS, NO_PART))}
-    rows.sort(key=lambda row: (row[0] is None, row[0] or "", order[row[1]]))
+    rows.sort(key=lambda row: (_place(row[0]), order[row[1]]))
     return rows
+
+
+def _place(value: str | None) -> tuple:
+    """Where a value stands among others: numbers by size, then other text, then what is unknown."""
+    if value is None:
+        return (2,)
+    return (0, float(value), value) if NUMBER.fullmatch(value) else (1, value)
 
 
 def alone(con: duckdb.DuckDBPyConnection, source: str = "task") -> tuple[int, int]:
@@ -169,8 +181,9 @@ def _columns(con: duckdb.DuckDBPyConnection, table: str) -> list[str]:
 
 def _by_record(
     home: Home, spec: Spec, path: Path, by: str, own: list[str]
-) -> tuple[duckdb.DuckDBPyConnection, str, str]:
-    """A connection, the FROM clause and the expression to count by a column that the task view does not have itself.
+) -> tuple[duckdb.DuckDBPyConnection, str, str, list[str]]:
+    """A connection, the FROM clause and the expression to count by a column that the task view does not have itself,
+    and notes on where the column is from.
 
     Facts go before the record view, for they have ages in bands; the task's plural comes last.
     """
@@ -180,13 +193,26 @@ def _by_record(
     con.execute(f"CREATE TEMP VIEW task AS SELECT * FROM {parquet((path,))}")
     known = {f"{schema}.{name}" for schema, name in con.execute(VIEWS).fetchall()}
     facts = catalog.newest().get(f"{record.schema}.record_facts") if record else None
+    lacking = [] if facts is None or facts.name in known else [_lacking(home, catalog, facts)]
     theirs = [(view, _columns(con, view.name)) for view in (facts, record) if view and view.name in known]
     for view, columns in theirs:
         if by in columns:
             (key,) = view.grain
             source = f"task LEFT JOIN {view.name} AS record ON task.record_id = record.{key}"
-            return con, source, f'record."{by}"'
+            return con, source, f'record."{by}"', lacking if view is record else []
     if f"{by}s" in own:
-        return con, "task", f'task."{by}s"'
+        return con, "task", f'task."{by}s"', lacking
     listed = ", ".join(dict.fromkeys([*own, *(name for _, columns in theirs for name in columns)]))
-    raise UsageError(f"found no column {by!r} for {spec.name}; expected one of: {listed}")
+    raise UsageError(
+        f"found no column {by!r} for {spec.name}; expected one of: {listed}{''.join(f'. {note}' for note in lacking)}"
+    )
+
+
+def _lacking(home: Home, catalog: Catalog, facts: View) -> str:
+    """Why a home that was loaded before the facts had all their tables counts by other values, in words."""
+    read = {name for view in catalog.lineage([facts.name]) for name in catalog.inputs(view)}
+    missing = ", ".join(sorted(read - set(inputs(home)))) or "a view behind it"
+    return (
+        f"{facts.name} cannot be read, for this home lacks {missing}: age, sex and device "
+        "stand as the records have them, if they do; load the data set again"
+    )

@@ -36,6 +36,8 @@ def rules(bundle: Opened) -> Iterator[Link]:
     yield _listed("maps", {name for name in reads if name.startswith("map.")}, maps)
     yield _listed("splits", {name for name in reads if name.startswith("split.")}, splits)
     yield _listed("membership", set() if bundle.index["withheld"] else splits, members)
+    for name in sorted(splits & members):
+        yield from _membership(bundle, name.partition(".")[2])
     digests = {name: _rule_digest(bundle, name) for name in sorted(maps | splits)}
     for name, found in digests.items():
         yield same(name, found, {**lineage["maps"], **lineage["splits"]}.get(name))
@@ -72,6 +74,14 @@ def said(bundle: Opened, notes: list[str]) -> Iterator[Link]:
     ours = [spec for spec in specs() if spec.name == bundle.spec.name]
     if ours and ours[0].digest != bundle.spec.digest:
         notes.append(f"spec.json: this installation's spec of {bundle.spec.name} is another one")
+
+
+def _membership(bundle: Opened, stem: str) -> Iterator[Link]:
+    """Who is in which part, where the declaration, and with it the rule, fixes that: its lines below the head."""
+    declared = bundle.json(f"splits/{stem}.json").get("sha256")
+    if declared is not None:
+        lines = bundle.archive.read(f"splits/{stem}.csv").partition(b"\n")[2]
+        yield same(f"splits/{stem}.csv (declared sha256)", hashlib.sha256(lines).hexdigest(), declared)
 
 
 def _rule_digest(bundle: Opened, name: str) -> str:

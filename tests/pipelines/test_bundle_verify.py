@@ -216,6 +216,14 @@ def test_a_released_rule_that_was_changed_everywhere_meets_its_lock(vitaldb, tmp
     assert forged(tmp_path / "x.zip", found)["broken"].startswith("lock vitaldb.normal_context_v0: found")
 
 
+def test_a_membership_that_the_declaration_fixes_needs_no_data(vitaldb, tmp_path):
+    found = members(vitaldb)
+    replaced("splits/vitaldb.csv", "1,train", "1,test")(found)
+    assert verify_bundle(packed(tmp_path / "x.zip", found))["broken"].startswith(
+        "splits/vitaldb.csv (declared sha256)"
+    )
+
+
 def test_labels_that_were_changed_everywhere_are_found_on_the_data(lydus, lydus_home, tmp_path):
     found = members(lydus)
     for change in (flipped, vouched, recounted):

@@ -163,6 +163,15 @@ def test_what_is_there_is_not_written_over(lydus_home, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["elsewhere", "out"], "no draft stays"
 
 
+def test_the_folder_that_one_stands_in(lydus_home, tmp_path, monkeypatch):
+    """An empty one is taken by any of its names; it has none in `.`."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert export(lydus_home, LYDUS, Path()).folder == tmp_path / "here"
+    assert {path.name for path in (tmp_path / "here").iterdir()} == {"labels.csv", "classes.json"}
+    assert [path.name for path in tmp_path.iterdir()] == ["here"]
+
+
 def test_an_export_that_fails_leaves_the_one_before(lydus_home, tmp_path, monkeypatch):
     from pipelines import export as module
 

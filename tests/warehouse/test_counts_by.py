@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 
 import pytest
 
@@ -73,3 +75,27 @@ def test_a_column_that_is_not_there_lists_those_that_are(synthetic_home: Home, h
     assert {"rhythms", "age", "sex", "department", "annotation_rows"} <= set(listed)
     with pytest.raises(UsageError, match="found no column 'device'"):
         count(heartbeat_home, BEATS, "device")
+
+
+def test_numbers_stand_by_size(heartbeat_home: Home, lydus_home: Home):
+    """And ids that only look like numbers do not."""
+    places = [int(value) for value in count(heartbeat_home, BEATS, "row_no").as_json()["groups"]]
+    assert places == sorted(places)
+    assert len(str(places[-1])) > len(str(places[0]))
+    ids = list(count(heartbeat_home, BEATS, "instance_id").as_json()["groups"])
+    assert ids == sorted(ids)
+    assert list(count(lydus_home, LYDUS, "bbb").as_json()["groups"])[-1] == "unknown"
+
+
+def test_a_home_of_before_the_facts_says_what_it_lacks(ptbxl_home: Home, tmp_path):
+    shutil.copytree(ptbxl_home.path, tmp_path / "home", symlinks=True)
+    raw = tmp_path / "home" / "raw" / "ptbxl"
+    report = json.loads((raw / "_load.json").read_text())
+    del report["tables"]["recording"]
+    (raw / "_load.json").write_text(json.dumps(report))
+    home = Home(tmp_path / "home")
+    found = count(home, PTBXL, "sex")
+    assert any("raw_ptbxl.recording" in note for note in found.notes)
+    assert not any("recording" in note for note in count(ptbxl_home, PTBXL, "sex").notes)
+    with pytest.raises(UsageError, match=r"lacks raw_ptbxl\.recording"):
+        count(home, PTBXL, "device")
