@@ -77,7 +77,8 @@ def find_cases(root: Path, view: View | None = None) -> list[Case]:
 class Bench:
     """One database on which cases run, each on tables that it makes anew; types are those of ``load`` and the views.
 
-    A view is stood on empty tables when somebody asks for its columns, with its ancestors alone.
+    A view stands on empty tables when somebody asks for its columns, and is one for those that read it: a chain of
+    views would be bound again at every step.
     """
 
     def __init__(self, catalog: Catalog) -> None:
@@ -134,18 +135,17 @@ class Bench:
             view = self._catalog[name]
             for parent in view.reads:
                 self._stand(parent)
-            self._typing.execute(f"CREATE SCHEMA IF NOT EXISTS {view.schema}")
-            self._typing.execute(f"CREATE VIEW {view.name} AS {view.sql}")
-        elif name.startswith("map."):
+            described = self._typing.execute(f"DESCRIBE {view.sql}").fetchall()
+            self._columns[name] = [(column, kind) for column, kind, *_ in described]
+        if name.startswith("map."):
             create_map(self._typing, name[4:])
+            described = self._typing.execute(f"DESCRIBE {name}").fetchall()
+            self._columns[name] = [(column, kind) for column, kind, *_ in described]
         elif name in self._columns:
             create_table(self._typing, name, self._columns[name])
         else:
             raise RegistryError(f"{name}: found in no loader's tables; add it to warehouse/raw_columns.py")
         self._standing.add(name)
-        if name not in self._columns:
-            described = self._typing.execute(f"DESCRIBE {name}").fetchall()
-            self._columns[name] = [(column, kind) for column, kind, *_ in described]
 
     def _typed(self, name: str, rows: Rows) -> list[tuple]:
         known = dict(self.columns(name))

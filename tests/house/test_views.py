@@ -99,7 +99,9 @@ def test_no_sum_or_average_over_floats():
             if name.startswith("map."):
                 create_map(con, name[4:])
         con.execute(f"CREATE SCHEMA IF NOT EXISTS {view.schema}")
-        con.execute(f"CREATE VIEW {view.name} AS {view.sql}")
+        con.execute(
+            f"CREATE TABLE {view.name} AS {view.sql}\nLIMIT 0"
+        )  # a view would be bound again by each reader
     for view in summing:
         con.execute(re.sub(r"\b(sum|avg)\(", "bit_xor(", view.sql, flags=re.IGNORECASE))
     with pytest.raises(duckdb.BinderException, match="bit_xor"):
