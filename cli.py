@@ -606,18 +606,19 @@ def review(ctx, data) -> None:
 @click.argument("task")
 @click.argument("instance")
 @click.argument("class_", metavar="CLASS")
-@click.option("--agree", "verdict", flag_value="agree", help="The label is right.")
-@click.option("--disagree", "verdict", flag_value="disagree", help="It is not.")
+@click.option("--agree", is_flag=True, help="The label is right.")
+@click.option("--disagree", is_flag=True, help="It is not.")
 @click.option("--reader", required=True, metavar="NAME", help="Who says so.")
 @click.option("--reason", default="", metavar="TEXT", help="Why.")
 @click.option("--date", "day", default="", metavar="DATE", help="ISO date, or date and time; default: now.")
-def review_add(task, instance, class_, verdict, reader, reason, day, home, json) -> None:
+def review_add(task, instance, class_, agree, disagree, reader, reason, day, home, json) -> None:
     """Store one verdict on what TASK says of CLASS for INSTANCE."""
     from warehouse.review.verdicts import add
 
-    if verdict is None:
-        raise UsageError("found neither --agree nor --disagree; expected one of them")
-    added = add(home, task, instance, class_, verdict == "agree", reader, reason, day)
+    if agree == disagree:
+        found = "both --agree and --disagree" if agree else "neither --agree nor --disagree"
+        raise UsageError(f"found {found}; expected one of them")
+    added = add(home, task, instance, class_, agree, reader, reason, day)
     print_json(added.as_json()) if json else click.echo(added.as_text())
 
 

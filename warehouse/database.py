@@ -182,7 +182,7 @@ def unreadable(file: Path, error: Exception) -> HomeError:
 
 def broken(view: View, error: Exception) -> RegistryError:
     return RegistryError(
-        f"{view.path}: DuckDB refuses the view: {error}", "mend the SELECT; `lint` may say more"
+        f"{view.path}: DuckDB refuses the view: {error}", "mend the SELECT; `make lint` may say more"
     )
 
 

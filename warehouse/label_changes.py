@@ -1,9 +1,9 @@
 """What a released view does to labels, as an entry below "Labels changed" in CHANGELOG.md.
 
 For every task that the view decides: the flips against the version before it, or, of a first version, how many records
-have a label. The version before is the newest released one of a lower number, else the newest draft of one. A task that
-reads the new version is compared with itself on the version before; a task that reads the version before, with itself
-on the new one; a new task version, with the task's version before.
+have a label. The version before is, of those of a lower number, the newest that tasks read, else the newest released
+one, else the newest draft. A task that reads the new version is compared with itself on the version before; a task that
+reads the version before, with itself on the new one; a new task version, with the task's version before.
 """
 
 from __future__ import annotations
@@ -39,11 +39,19 @@ class Change:
 
 
 def version_before(catalog: Catalog, view: View) -> View | None:
-    """The version that a view takes the place of; None for a first one."""
+    """The version that a view takes the place of; None for a first one.
+
+    What labels are made of goes before a version that was released and that no task reads yet: beside that one, no task
+    would be decided.
+    """
     lower = [
         other for other in catalog.values() if other.alias == view.alias and other.version < view.version
     ]
-    return max(lower, key=lambda other: (other.status == "released", other.version), default=None)
+    tasks = [spec.view for spec in specs() if spec.view in catalog] if len(lower) > 1 else []
+    read = {member.name for member in catalog.lineage(tasks)}
+    return max(
+        lower, key=lambda other: (other.name in read, other.status == "released", other.version), default=None
+    )
 
 
 def changes(home: Home, catalog: Catalog, view: View) -> list[Change]:
@@ -100,8 +108,9 @@ def with_entry(text: str, view: View, lines: str) -> str:
     Raises UsageError where there is no such section.
     """
     rows = text.splitlines()
+    heads = [place for place, row in enumerate(rows) if row.startswith("## ")]
     try:
-        first = rows.index(SECTION) + 1
+        first = rows.index(SECTION, 0, heads[1] if len(heads) > 1 else len(rows)) + 1
     except ValueError:
         raise UsageError(
             f"CHANGELOG.md: found no line {SECTION!r}; expected one below Unreleased", "write the heading"

@@ -354,6 +354,24 @@ def test_a_build_by_older_rules_is_not_counted(copied, synthetic_home: Home):
     refused(synthetic_home, BASE, r"built before vitaldb\.segment_label_v0, .* changed; run materialize", [])
 
 
+def test_the_flips_are_those_against_the_version_that_tasks_read(locked, synthetic_home: Home):
+    catalog = Catalog.read()
+    third = catalog["vitaldb.normal_context_v2"]
+    assert catalog["vitaldb.normal_context_v1"].status == "released", "and no task reads it"
+    assert label_changes.version_before(catalog, third).name == "vitaldb.normal_context_v0"
+    (change,) = label_changes.changes(synthetic_home, catalog, third)
+    assert change.task == TASK
+    entry = label_changes.entry(catalog, third, [change])
+    assert "in the place of `@0`" in entry
+    assert entry.endswith("`leadhouse diff vitaldb.normal_context@0 @2`.")
+
+
+def test_an_entry_goes_into_no_section_of_an_older_release(copied):
+    view = Catalog.read()[BASE]
+    with pytest.raises(UsageError, match="expected one below Unreleased"):
+        label_changes.with_entry(LOG.replace(label_changes.SECTION, "### Fixed", 1), view, "- x")
+
+
 def test_an_entry_takes_the_place_of_its_own_alone(copied):
     view = Catalog.read()[BASE]
     once = label_changes.with_entry(LOG, view, "- `vitaldb.annotation@0`, one\n  line more.")

@@ -163,6 +163,7 @@ def test_usage_is_two(home, labels, tmp_path):
         ("review", "import", tmp_path / "nothing.csv", TASK),
         ("review", "list", "no-such-task"),
         ("review", "add", TASK, "x", "y", "--reader", "ann"),
+        ("review", "add", TASK, labels[0][0], klass(), "--agree", "--disagree", "--reader", "ann"),
         ("review", "add", TASK, labels[0][0], "Hiccup", "--agree", "--reader", "ann"),
     ):
         assert run(*args, data=home).exit_code == 2, args
