@@ -87,7 +87,7 @@ class Why:
     stale: list[str]
 
     def as_json(self) -> dict:
-        """The structure that README documents."""
+        """The structure that docs/auditing.md documents."""
         return {
             "task": self.spec.name,
             "instance": self.instance["instance_id"],
