@@ -144,6 +144,8 @@ def _pairs(constants: Sequence[str]) -> dict[str, str]:
 
 def _checked(path: Path, spec: Spec, catalog: Catalog) -> Path:
     """A CSV that can stand for the map that it is named for. Raises UsageError."""
+    from warehouse.diff.tables import require_key
+
     read = {
         name[4:] for view in catalog.lineage([spec.view]) for name in view.reads if name.startswith("map.")
     }
@@ -162,6 +164,7 @@ def _checked(path: Path, spec: Spec, catalog: Catalog) -> Path:
         raise UsageError(
             f"{path}: found columns {', '.join(found)}; expected those of map.{path.stem}: {', '.join(wanted)}"
         )
+    require_key(path.stem, map_files()[path.stem], path)
     return path
 
 

@@ -677,6 +677,9 @@ def test_a_map_file_with_other_columns(synthetic_home, tmp_path):
     file = _csv(tmp_path / "dx_hedge.csv", "phrase,source", "possible,seed")
     said = run("map.dx_hedge", file, home=synthetic_home, code=2).stderr
     assert "found columns phrase, source; expected those of map.dx_hedge: phrase, source, note" in said
+    file = _csv(tmp_path / "dx_hedge.csv", "phrase,source,note", "possible,seed,", "possible,clinical,")
+    said = run("map.dx_hedge", file, home=synthetic_home, code=2).stderr
+    assert "found phrase 'possible' in row 2 and again in row 3; expected it once" in said
     file = _csv(tmp_path / "another.csv", "phrase,source,note", "possible,seed,")
     assert "found no map 'another'" in run(file, file, home=synthetic_home, code=2).stderr
 

@@ -271,6 +271,10 @@ def test_what_is_not_there_is_answered_with_what_is(synthetic_home: Home, asked,
         ("a,b\n1\n", "another number of fields"),
         ("\xff\xfe", "are no UTF-8"),
         (
+            "beat_type,kind,premature,note\nN,beat,false,\nS,beat,true,\nN,beat,true,\n",
+            "found beat_type 'N' in row 2 and again in row 4; expected it once, as in map.vitaldb_beat",
+        ),
+        (
             "\xef\xbb\xbfbeat_type,kind,premature,note\nN,beat,false,\n",
             "found a byte-order mark before the header",
         ),

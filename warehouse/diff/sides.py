@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from warehouse.diff.tables import require_columns
+from warehouse.diff.tables import require_columns, require_key
 from warehouse.errors import UsageError
 from warehouse.maps import map_files
 from warehouse.spec import Spec, find_spec, specs
@@ -104,6 +104,7 @@ def _maps(before: str, after: str) -> Maps:
         raise UsageError(f"found maps {name} and {names[1]}; expected two versions of one map")
     for path in files:
         require_columns(name, _map_file(name), path)
+        require_key(name, _map_file(name), path)
     return Maps(name, *files)
 
 

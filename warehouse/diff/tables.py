@@ -77,6 +77,22 @@ def require_columns(name: str, before: Path, after: Path) -> None:
         )
 
 
+def require_key(name: str, today: Path, file: Path) -> None:
+    """Raise UsageError for a file in the place of a map that repeats what is unique in the map: what joins it would
+    count records twice."""
+    key = key_of(_read(today))
+    seen: dict[tuple[str, ...], int] = {}
+    for row_no, row in enumerate(_read(file), 2) if key else ():
+        value = tuple(row[column] for column in key)
+        if value in seen:
+            raise UsageError(
+                f"{file}: found {' + '.join(key)} {' + '.join(value)!r} in row {seen[value]} and again in row "
+                f"{row_no}; expected it once, as in map.{name}",
+                "take one of the rows out",
+            )
+        seen[value] = row_no
+
+
 def part_moves(before: Mapping[str, str], after: Mapping[str, str]) -> list[Change]:
     """How many units of a split went from where to where, by their part (``unit → part``)."""
     units = [*before, *(unit for unit in after if unit not in before)]
