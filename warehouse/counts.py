@@ -14,11 +14,10 @@ from warehouse.caveats import ALONE, GROUP_FROM, caveats
 from warehouse.database import inputs, parquet, unreadable
 from warehouse.errors import UsageError
 from warehouse.home import Home, read_pinned
-from warehouse.manifest import stale
 from warehouse.query import connect
 from warehouse.review.home import has_verdicts
 from warehouse.spec import Spec, find_spec
-from warehouse.task import as_built, task_file
+from warehouse.task import as_built, older_than, task_file
 from warehouse.views import Catalog, View
 
 if TYPE_CHECKING:
@@ -129,7 +128,7 @@ def _count(home: Home, spec: Spec, by: str | None) -> Counts:
 
         reviewed = agreement(home, spec.name)
     return Counts(
-        spec, by, rows, stale(home, spec.view), [*caveats(home, spec, *alone(con)), *notes], reviewed
+        spec, by, rows, older_than(home, spec.view), [*caveats(home, spec, *alone(con)), *notes], reviewed
     )
 
 

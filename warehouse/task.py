@@ -119,6 +119,14 @@ def as_built(path: Path, digest: str) -> bytes:
     return content
 
 
+def older_than(home: Home, view: str) -> list[str]:
+    """What changed since a view was built: rules and maps (:func:`stale`) and the raw tables, by name."""
+    entry = read_manifest(home)["views"].get(view)
+    if entry is None:
+        return []
+    return [*stale(home, view), *_loaded_since(home, entry["lineage"].get("inputs", {}))]
+
+
 def _loaded_since(home: Home, built_from: Mapping[str, str]) -> list[str]:
     """The raw tables that are loaded, and not those that a view was built from."""
     from warehouse.database import inputs

@@ -14,10 +14,10 @@ from pipelines.made_up import made_up
 from pipelines.pages import gist
 from warehouse.caveats import caveats
 from warehouse.cite import cite
-from warehouse.manifest import stale
 from warehouse.maps import map_rows
 from warehouse.review.agreement import VIEW as VERDICTS
 from warehouse.spec import Spec
+from warehouse.task import older_than
 
 if TYPE_CHECKING:
     from pipelines.book.site import Site
@@ -38,7 +38,7 @@ def gather(site: Site, spec: Spec) -> dict[str, Any]:
         "meaning": _meanings_of_classes(site, spec),
         "caveats": [] if not built else caveats(site.home, spec),
         "synthetic": made_up(site.home, site.reports.get(spec.data["dataset"])),
-        "stale": stale(site.home, spec.view),
+        "stale": older_than(site.home, spec.view),
         "cite": cite(site.home, spec.name, site.catalog),
         "split": options(spec.data["split"]),
         "picture": picture(site, spec),

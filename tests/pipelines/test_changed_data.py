@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 
 import polars as pl
 import pytest
 
 from pipelines.baseline import write_baseline
+from pipelines.book.write import write_book
 from pipelines.leaderboard import leaderboard
 from pipelines.score import score_submission
 from pipelines.verify import verify_run
+from warehouse.counts import count
 from warehouse.errors import HomeError
 from warehouse.home import Home
 from warehouse.task import read_task
@@ -67,10 +70,14 @@ def test_a_load_since_the_build_makes_it_stale(home, tmp_path):
     run = score_submission(home, TASK, write_baseline(home, TASK, "prior"))["run"]
     load(home, small_release(tmp_path / "other", seed=7))
     assert "raw_vitaldb.annotation" in read_task(home, TASK).stale
+    assert "raw_vitaldb.annotation" in count(home, TASK).stale
+    page = (write_book(home, tmp_path / "book") / "tasks" / "vitaldb-arrhythmia-abnormal_v0.html").read_text()
+    assert "raw_vitaldb.annotation" in re.search(r"The labels are older than ([^:]*):", page)[1]
     assert verify_run(home, run)["broken"].startswith("raw_vitaldb.annotation: found ")
     assert "raw_vitaldb.annotation (not materialized yet)" in leaderboard(home, TASK)[0]["stale"]
     materialize(home, [VIEW])
     assert read_task(home, TASK).stale == ()
+    assert count(home, TASK).stale == []
     assert verify_run(home, run)["broken"].startswith("raw_vitaldb.annotation: found ")
 
 
