@@ -16,6 +16,7 @@ import duckdb
 from warehouse.caveats import caveats
 from warehouse.counts import Counts, alone, count_rows
 from warehouse.database import sql_text
+from warehouse.errors import RegistryError
 from warehouse.flip_evidence import COLUMNS, SIDES, differences, explain, limited, why_view
 from warehouse.home import Home, read_pinned
 from warehouse.paired import pair, ways, whole
@@ -155,6 +156,8 @@ def _compare(
         targets = [spec.view, why_view(spec)] if explained else [spec.view]
         placed.append(place(con, home, catalog, variant, targets))
     con.execute("USE memory")
+    for side, spec in zip(SIDES, specs, strict=True):
+        _once(con, side, spec)
     counts = []
     for side, spec in zip(SIDES, specs, strict=True):
         source = f"{side}.{spec.view}"
@@ -185,6 +188,17 @@ def _compare(
         catalogs=(placed[0].catalog, placed[1].catalog),
         con=con,
     )
+
+
+def _once(con: duckdb.DuckDBPyConnection, side: str, spec: Spec) -> None:
+    """RegistryError where a side holds an instance in several rows: each of its flips would count as often."""
+    query = f"SELECT instance_id, count(*) FROM {side}.{spec.view} GROUP BY instance_id HAVING count(*) > 1"
+    found = con.execute(f"{query} ORDER BY instance_id LIMIT 1").fetchone()
+    if found is not None:
+        raise RegistryError(
+            f"{spec.view}, {side} the change: found instance {found[0]!r} in {found[1]} rows; expected one",
+            "look for a join that finds several rows: a map with a doubled key, or a condition that is missing",
+        )
 
 
 def _relabelled(specs: tuple[Spec, Spec], placed: list[Placed], variants: tuple[Variant, Variant]) -> bool:

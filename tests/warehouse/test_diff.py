@@ -41,6 +41,13 @@ def as_json(*args: object, home, code: int = 0) -> dict:
     return json.loads(run(*args, "--json", home=home, code=code).stdout)
 
 
+def test_a_budget_that_nothing_was_held_against_is_no_pass(lydus_home):
+    """A build that failed before must not turn a check green."""
+    assert "not built here" in run(f"{VIEW}@0", "@2", home=lydus_home).stdout
+    result = run(f"{VIEW}@0", "@2", "--max-flips", "0", home=lydus_home, code=2)
+    assert f"found no build of {TASK}" in result.stderr
+
+
 # The real files
 
 

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from warehouse.counts import count
-from warehouse.errors import UsageError
+from warehouse.errors import RegistryError, UsageError
 from warehouse.flips import Comparison, compare
 from warehouse.home import Home
 from warehouse.variant import Variant
@@ -131,6 +131,14 @@ def test_parts_and_exclusions_that_move_are_no_flips(synthetic_home: Home):
     assert found.move_count == len(found.moves()) == wanted > 0
     first = found.moves(1)[0]
     assert first["before"]["part"] != first["after"]["part"] == "test"
+
+
+def test_an_instance_that_a_change_doubles_is_an_error(synthetic_home: Home):
+    """Each of its flips would be counted as often as it stands there."""
+    text = Catalog.read()[VIEW].sql
+    twice = Variant({VIEW: f"SELECT * FROM ({text}\n) UNION ALL (SELECT * FROM ({text}\n) LIMIT 1)"})
+    with pytest.raises(RegistryError, match=r"after the change: found instance .* in 2 rows"):
+        compare(synthetic_home, TASK, Variant(), twice)
 
 
 def test_instances_that_one_side_alone_has_are_no_flips(synthetic_home: Home):
