@@ -113,7 +113,9 @@ def test_raw_data_move_the_build_and_not_the_rule(signal_home, synthetic_home):
     from warehouse.database import inputs
 
     catalog = Catalog.read()
-    one, other = (build_fingerprints(catalog.values(), inputs(home)) for home in (signal_home, synthetic_home))
+    one, other = (
+        build_fingerprints(catalog.values(), inputs(home)) for home in (signal_home, synthetic_home)
+    )
     assert set(one) == set(other)
     moved = {name for name in one if one[name] != other[name]}
     assert {"vitaldb.record_v0", "vitaldb.clock_offset_v0", "vitaldb.segment_evidence_v0"} <= moved
