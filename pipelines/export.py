@@ -31,7 +31,7 @@ from warehouse.contracts import schema_name
 from warehouse.counts import PARTS
 from warehouse.digests import file_digest
 from warehouse.errors import RegistryError, UsageError
-from warehouse.home import Home, sync, writing
+from warehouse.home import Home, take_place, writing
 from warehouse.load.cards import card_of
 from warehouse.task import TaskData, read_task
 
@@ -100,7 +100,7 @@ def export(home: Home, task: str, out: Path, *, format: str = "csv", part: str |
             about = _about(home, built, format, parts) | {"files": files, "digest": _digest(draft)}
             text = json.dumps(about, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
             (draft / CLASSES).write_text(text, encoding="utf-8")
-            _publish(draft, out)
+            take_place(draft, out)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
     return Export(out, about, left_out, built.stale)
@@ -227,18 +227,3 @@ def _digest(folder: Path) -> str:
     """sha256 over the names and digests of an export's files."""
     lines = (f"{path.relative_to(folder).as_posix()} {file_digest(path)}\n" for path in _files(folder))
     return hashlib.sha256("".join(lines).encode()).hexdigest()
-
-
-def _publish(draft: Path, out: Path) -> None:
-    """Give the folder its name; an export that had it goes when the new one is there."""
-    old = draft.with_name(f"{draft.name}.old")
-    if out.is_dir():
-        out.rename(old)
-    try:
-        draft.rename(out)
-    except OSError:
-        if old.is_dir():
-            old.rename(out)
-        raise
-    sync(out.parent)
-    shutil.rmtree(old, ignore_errors=True)

@@ -194,6 +194,24 @@ def write_text(path: Path, text: str) -> None:
         draft.unlink(missing_ok=True)
 
 
+def take_place(draft: Path, out: Path) -> None:
+    """Give a finished folder its name; the one that had it goes, or comes back when that fails.
+
+    Two renames: for folders that somebody asked for outside the home, where no link stands before them.
+    """
+    old = draft.with_name(f"{draft.name}.old")
+    if out.is_dir():
+        out.rename(old)
+    try:
+        draft.rename(out)
+    except OSError:
+        if old.is_dir():
+            old.rename(out)
+        raise
+    sync(out.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
 def carry(source: Path, target: Path) -> None:
     """Bring an unchanged file into a new generation: a hard link, a copy where the disk has no links."""
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ from pipelines.book.style import style_sheet
 from pipelines.makers import maker
 from pipelines.pages import TEMPLATES, environment
 from warehouse.errors import UsageError
-from warehouse.home import Home, read_pinned, sync, writing
+from warehouse.home import Home, read_pinned, take_place, writing
 
 MARK = "book.json"
 """The file that says which files of a folder are the book's."""
@@ -41,7 +41,7 @@ def write_book(home: Home, out: Path | None = None) -> Path:
         try:
             _write(draft, pages)
             refuse_strangers(out)
-            _take_place(draft, out)
+            take_place(draft, out)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
     return out
@@ -127,18 +127,3 @@ def _write(draft: Path, pages: dict[str, str]) -> None:
     files = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in sorted(pages.items())}
     mark = {"written_by": "leadhouse docs", "format": FORMAT, "files": files}
     (draft / MARK).write_text(json.dumps(mark, indent=1) + "\n", encoding="utf-8", newline="\n")
-
-
-def _take_place(draft: Path, out: Path) -> None:
-    """Give the draft the book's name; an earlier book is removed, or put back when that fails."""
-    old = out.with_name(f".{out.name}.{uuid.uuid4().hex[:12]}.old")
-    if out.exists():
-        out.rename(old)
-    try:
-        draft.rename(out)
-    except OSError:
-        if old.exists():
-            old.rename(out)
-        raise
-    sync(out.parent)
-    shutil.rmtree(old, ignore_errors=True)

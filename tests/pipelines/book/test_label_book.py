@@ -305,7 +305,7 @@ def test_a_book_is_replaced_whole_or_not_at_all(book_of, tmp_path: Path, monkeyp
     folder = write_book(home, tmp_path / "book")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     with monkeypatch.context() as patch:
-        patch.setattr(write, "_take_place", lambda draft, out: (_ for _ in ()).throw(OSError(28, "full")))
+        patch.setattr(write, "take_place", lambda draft, out: (_ for _ in ()).throw(OSError(28, "full")))
         with pytest.raises(HomeError, match="no space left"):
             write_book(home, folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
