@@ -204,7 +204,12 @@ def write_database(
 
     ``.leadhouse.json`` says what it was made of; while that has not moved, neither has the database.
     """
-    present = inputs(home)
+    read = {name for view in views for name in view.reads}
+    present = {
+        name: source
+        for name, source in inputs(home).items()
+        if name in read or not name.startswith("map.")  # maps of other data sets cost more than the views
+    }
     made_of = {
         "engine": ENGINE,
         "place": str(home.path),
@@ -222,7 +227,7 @@ def write_database(
         left.unlink(missing_ok=True)
     draft = home.path / f".leadhouse.{uuid.uuid4().hex[:12]}.duckdb"
     try:
-        con = duckdb.connect(str(draft))
+        con = duckdb.connect(str(draft), config={"threads": 1})
         con.execute("BEGIN")  # or every definition would be synced to the disk by itself
         created = define(con, present, views, stored_at)
         define_aliases(con, catalog, created)
