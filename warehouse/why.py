@@ -131,7 +131,7 @@ def why(home: Home, task: str, instance: str, label: str | None = None) -> Why:
 
 def _why(home: Home, spec: Spec, text: str, label: str | None) -> Why:
     entry, file = task_file(home, spec)
-    con = duckdb.connect()
+    con = duckdb.connect(config={"threads": 1})  # a record is a few row groups: more threads only cost
     instance = find_instance(con, spec, file, text)
     catalog = Catalog.read()
     lineage = catalog.lineage([why_view(spec)])
