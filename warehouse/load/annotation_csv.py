@@ -128,8 +128,9 @@ def _open(path: Path, case_id: int) -> AnnotationFile | list[Problem]:
         return [Problem(path.name, f"a file that cannot be read ({error.strerror})", "a readable file")]
     text = data.removeprefix(BOM)
     try:
-        text.decode("utf-8")
-        line = text.split(b"\n", 1)[0].removesuffix(b"\r")
+        if not text.isascii():  # which is all of them: ten times faster than to decode
+            text.decode("utf-8")
+        line = text.partition(b"\n")[0].removesuffix(b"\r")
         if b"\r" in line:
             return [Problem(path.name, *_LONE_CR, 1)]
         header = tuple(line.decode("ascii").split(","))
