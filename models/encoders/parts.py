@@ -8,17 +8,21 @@ from torch.nn import functional
 
 
 class _Factors(nn.Module):
-    """A weight as gain and direction, under the names that ``torch.nn.utils.parametrizations.weight_norm`` gives."""
+    """A kernel as gain and direction, by tap, under the names of ``torch.nn.utils.parametrizations.weight_norm``."""
 
-    def __init__(self, weight: torch.Tensor, dim: int) -> None:
+    def __init__(self, weight: torch.Tensor) -> None:
         super().__init__()
-        self.others = tuple(each for each in range(weight.ndim) if each != dim)
-        self.original0 = nn.Parameter(torch.linalg.vector_norm(weight, dim=self.others, keepdim=True))
+        self.original0 = nn.Parameter(_length(weight))
         self.original1 = nn.Parameter(weight.clone())
 
     def forward(self) -> torch.Tensor:
-        length = torch.linalg.vector_norm(self.original1, dim=self.others, keepdim=True)
-        return self.original1 * (self.original0 / length)
+        return self.original1 * (self.original0 / _length(self.original1))
+
+
+def _length(weight: torch.Tensor) -> torch.Tensor:
+    """(outputs, inputs, taps) → (1, 1, taps): one dimension after the other, which rounds less than both at once."""
+    by_input = torch.linalg.vector_norm(weight, dim=0, keepdim=True)
+    return torch.linalg.vector_norm(by_input, dim=1, keepdim=True)
 
 
 class PositionalConv(nn.Module):
@@ -34,7 +38,7 @@ class PositionalConv(nn.Module):
         made = nn.Conv1d(dim, dim, kernel, groups=groups)
         self.groups, self.pad = groups, kernel // 2
         self.bias = nn.Parameter(made.bias.detach().clone())
-        self.parametrizations = nn.ModuleDict({"weight": _Factors(made.weight.detach(), dim=2)})
+        self.parametrizations = nn.ModuleDict({"weight": _Factors(made.weight.detach())})
 
     def weight(self) -> torch.Tensor:
         """The kernel (dim, dim / groups, taps) of the gains and directions as they are now."""
