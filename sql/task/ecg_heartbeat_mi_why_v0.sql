@@ -4,131 +4,29 @@
 -- shard: none
 -- stored: no
 -- status: draft
--- source: ecg-heartbeat-mi@0; map.ptbdb_admission, map.ptbdb_reason
+-- source: ecg-heartbeat-mi@0; ptbdb.beat_why v0
 --
--- Why a heartbeat has its class, and why it is left out where it is: the reasons for admission of its record's header
--- (ptbdb.diagnosis), the record's reason where they give no class, and the refusal of its segment (ptbdb.segment).
--- Nothing is decided here. A reason for admission without a class leaves the beat out, unless another one gives it; two
--- reasons of different classes exclude both.
-
-WITH evidence AS (
-    SELECT
-        task.instance_id
-        , task.record_id
-        , 'diagnosis ' || said.row_no AS evidence
-        , said.class
-        , CASE WHEN said.accepted OR task.scored THEN 'candidate' ELSE 'left_out' END AS kind
-        , 'diagnosis' AS rule
-        , said.admission AS value
-        , said.accepted
-        , said.reason
-        , 'ptbdb.diagnosis_v0' AS view
-        , 'line' AS source
-        , CAST(said.row_no AS BIGINT) AS source_no
-        , said.row_no AS line_no
-        , 'ptbdb_admission: ' || known.admission || ', ' || coalesce(known.class, 'no class') AS map_row
-        , 'line ' || said.row_no || ' of the header gives ' || coalesce(nullif(said.admission, ''), 'nothing')
-        || ' as the reason for admission' || coalesce(', class ' || said.class, '') AS detail
-    FROM task.ecg_heartbeat_mi_v0 AS task
-    INNER JOIN ptbdb.diagnosis_v0 AS said ON task.record_id = said.record_id
-    LEFT JOIN map.ptbdb_admission AS known ON lower(said.admission) = known.admission
-
-    UNION ALL
-    SELECT
-        task.instance_id
-        , task.record_id
-        , 'record' AS evidence
-        , NULL AS class
-        , 'left_out' AS kind
-        , 'record' AS rule
-        , NULL AS value
-        , FALSE AS accepted
-        , label.reason
-        , 'ptbdb.record_label_v0' AS view
-        , 'record' AS source
-        , 0 AS source_no
-        , NULL AS line_no
-        , NULL AS map_row
-        , NULL AS detail
-    FROM task.ecg_heartbeat_mi_v0 AS task
-    INNER JOIN ptbdb.record_label_v0 AS label ON task.record_id = label.record_id
-    WHERE label.reason IN ('no_diagnosis', 'contradiction')
-
-    UNION ALL
-    SELECT
-        task.instance_id
-        , task.record_id
-        , 'both' AS evidence
-        , 'any' AS class
-        , 'exclusion' AS kind
-        , 'both' AS rule
-        , NULL AS value
-        , FALSE AS accepted
-        , label.reason
-        , 'ptbdb.record_label_v0' AS view
-        , 'record' AS source
-        , 0 AS source_no
-        , NULL AS line_no
-        , NULL AS map_row
-        , NULL AS detail
-    FROM task.ecg_heartbeat_mi_v0 AS task
-    INNER JOIN ptbdb.record_label_v0 AS label ON task.record_id = label.record_id
-    WHERE label.reason = 'contradiction'
-
-    UNION ALL
-    SELECT
-        task.instance_id
-        , task.record_id
-        , 'segment' AS evidence
-        , NULL AS class
-        , 'left_out' AS kind
-        , 'segment' AS rule
-        , NULL AS value
-        , segment.accepted
-        , segment.reason
-        , 'ptbdb.segment_v0' AS view
-        , 'peak' AS source
-        , segment.peak_no AS source_no
-        , NULL AS line_no
-        , NULL AS map_row
-        , 'peak ' || segment.peak_no || ' stands at sample ' || segment.begin_sample
-        || coalesce(', its segment would end at ' || segment.end_sample, '') AS detail
-    FROM task.ecg_heartbeat_mi_v0 AS task
-    INNER JOIN ptbdb.segment_v0 AS segment
-        ON task.record_id = segment.record_id AND task.peak_no = segment.peak_no
-    WHERE NOT segment.accepted
-)
-
-, worded AS (
-    SELECT
-        evidence.*
-        , raw.source_file
-        , line.text AS said
-        , concat_ws(': ', reason.meaning, evidence.detail) AS words
-    FROM evidence
-    INNER JOIN raw_ptbdb.record AS raw ON evidence.record_id = raw.record_id
-    LEFT JOIN raw_ptbdb.comment AS line
-        ON evidence.record_id = line.record_id AND evidence.line_no = line.row_no
-    LEFT JOIN map.ptbdb_reason AS reason ON evidence.reason = reason.reason
-)
+-- Why a heartbeat has its class, and why it is left out where it is: the rows of ptbdb.beat_why
+-- (CONTRIBUTING.md says what the columns are).
 
 SELECT
-    instance_id
-    , kind || ' ' || evidence AS evidence
-    , record_id
-    , class
-    , kind
-    , rule
-    , value
-    , accepted
-    , reason
-    , view
-    , source
-    , source_no
-    , CASE WHEN rule <> 'segment' THEN source_file END AS source_file
-    , line_no AS first_row
-    , line_no AS last_row
-    , said
-    , map_row
-    , upper(substr(words, 1, 1)) || substr(words, 2) || '.' AS words
-FROM worded
+    task.instance_id
+    , why.evidence
+    , task.record_id
+    , why.class
+    , why.kind
+    , why.rule
+    , why.value
+    , why.accepted
+    , why.reason
+    , why.view
+    , why.source
+    , why.source_no
+    , why.source_file
+    , why.first_row
+    , why.last_row
+    , why.said
+    , why.map_row
+    , why.words
+FROM task.ecg_heartbeat_mi_v0 AS task
+INNER JOIN ptbdb.beat_why_v0 AS why ON task.record_id = why.record_id AND task.peak_no = why.peak_no
