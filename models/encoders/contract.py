@@ -9,15 +9,19 @@ from torch import nn
 
 from models.encoders.card import EncoderError
 from models.encoders.output import features_of
-from models.encoders.prepare import LEADS, Preparation, prepare
+from models.encoders.prepare import LEADS, Preparation, prepare, samples_needed
+
+DECLARED = ("chunk_seconds", "model_fs", "model_seq_len", "feature_dim")
+"""The four attributes of the benchmark's contract."""
 
 
 class Encoder(nn.Module):
     """Twelve leads in mV → sequence features (B, T, D) and pooled features (B, D), float32.
 
-    A subclass declares its window and its feature dimension, builds ``self.net`` and says in `encode` what to do
-    with a prepared window. ``early``, ``late`` and ``unused`` are beginnings of the parameters' names in
-    `state_module`; `layer_groups` reads them.
+    A subclass declares its window (``model_seq_len`` is ``chunk_seconds`` × ``model_fs``) and its feature dimension,
+    builds ``self.net`` and says in `encode` what to do with a prepared window. ``early``, ``late`` and ``unused`` are
+    beginnings of the parameters' names in `state_module`; `layer_groups` reads them. EncoderError where it is made
+    without these declarations.
     """
 
     chunk_seconds: ClassVar[float]
@@ -37,6 +41,7 @@ class Encoder(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
+        _hold_declared(self, type(self).__name__)
         self.preparation = Preparation()
         self.filled = 0
 
@@ -114,16 +119,10 @@ class Encoder(nn.Module):
 class Adopted(Encoder):
     """A module in the benchmark's own form: the four declared attributes and ``forward(x)`` on (B, 12, T)."""
 
-    late = ()
-
     def __init__(self, module: nn.Module) -> None:
+        _hold_declared(module, type(module).__name__)
+        vars(self).update({attribute: getattr(module, attribute) for attribute in DECLARED})
         super().__init__()
-        for attribute in ("chunk_seconds", "model_fs", "model_seq_len", "feature_dim"):
-            if not hasattr(module, attribute):
-                raise EncoderError(
-                    f"{type(module).__name__} declares no {attribute}; the contract has four such"
-                )
-            setattr(self, attribute, getattr(module, attribute))
         self.net = module
 
     def encode(self, x: torch.Tensor) -> Any:
@@ -142,6 +141,24 @@ class Adopted(Encoder):
                 f"{', '.join(groups) or 'no group'}; expected each of {len(parameters)} once, in early or late"
             )
         return groups
+
+
+def _hold_declared(module: nn.Module, name: str) -> None:
+    """EncoderError without the four attributes, and for a window whose samples are not its seconds at its rate."""
+    for attribute in DECLARED:
+        if not hasattr(module, attribute):
+            raise EncoderError(f"{name} declares no {attribute}; expected {', '.join(DECLARED)}")
+        value = getattr(module, attribute)
+        whole = attribute in ("model_seq_len", "feature_dim")
+        if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)) or not value > 0:
+            raise EncoderError(
+                f"{name}: found {attribute} {value!r}; expected a positive {'integer' if whole else 'number'}"
+            )
+    if module.model_seq_len != samples_needed(module.chunk_seconds, module.model_fs):
+        raise EncoderError(
+            f"{name}: found model_seq_len {module.model_seq_len}; expected chunk_seconds × model_fs, "
+            f"{samples_needed(module.chunk_seconds, module.model_fs)}"
+        )
 
 
 def adopt(module: nn.Module) -> Encoder:

@@ -1,5 +1,7 @@
-"""ECGFM-KED's signal encoder: xresnet1d101 (Tian et al. 2024, doi 10.1016/j.xcrm.2024.101875; the stem and the shortcuts
-are those of He et al. 2018, arXiv 1812.01187)."""
+"""ECGFM-KED's signal encoder, xresnet1d101 (Tian et al. 2024, doi 10.1016/j.xcrm.2024.101875).
+
+The stem of three convolutions and the pool in the shortcut are those of He et al. 2018, arXiv 1812.01187.
+"""
 
 from __future__ import annotations
 

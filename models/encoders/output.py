@@ -19,8 +19,8 @@ def features_of(output: Any, batch: int, feature_dim: int) -> tuple[torch.Tensor
 
     The form says what is what, never a size: a tuple is (sequence, pooled) in this order, a dict has both keys, one
     tensor is pooled with two dimensions (its sequence is that one vector) and a sequence with three (pooled by the
-    mean over time). EncoderError for any other form, for a batch or feature dimension other than declared, and for
-    features that are no floats.
+    mean over time). Both are float32. EncoderError for any other form, for a batch or feature dimension other than
+    declared, and for features that are no floats.
     """
     if isinstance(output, torch.Tensor):
         if output.ndim == 2:
@@ -40,10 +40,10 @@ def features_of(output: Any, batch: int, feature_dim: int) -> tuple[torch.Tensor
     else:
         raise _wrong(type(output).__name__)
     _hold("sequence features", sequence, (batch, None, feature_dim))
-    if pooled is None:
-        pooled = sequence.mean(1)
+    if isinstance(output, torch.Tensor) and pooled is None:
+        pooled = sequence.mean(1, dtype=torch.float32)
     _hold("pooled features", pooled, (batch, feature_dim))
-    return sequence, pooled
+    return sequence.float(), pooled.float()
 
 
 def _wrong(found: str) -> EncoderError:
