@@ -34,14 +34,13 @@ def look(holder: Any, name: str) -> Any:
 def model_section(config: Any) -> Any:
     """The part of a configuration that describes the model: ``cfg.model``, or fairseq's old flat ``args``.
 
-    ``config`` may be the checkpoint's ``cfg``, its ``args``, or a mapping that has one of both; ABSENT for None.
+    ``config`` may be the checkpoint's ``cfg``, its ``args``, or what holds one of both. Nothing is in a None.
     """
-    if config is None:
-        return ABSENT
     for name in ("cfg", "args"):
         inside = look(config, name)
         if inside is not ABSENT and inside is not None:
-            return model_section(inside)
+            config = inside
+            break
     model = look(config, "model")
     return config if model is ABSENT or model is None or isinstance(model, str) else model
 
