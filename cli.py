@@ -6,8 +6,8 @@ import errno
 import json as json_module
 import os
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -15,7 +15,7 @@ import click
 
 from pipelines.train.options import place_options, settings_options
 from warehouse.contracts import stamped
-from warehouse.errors import CheckFailed, HomeError, LeadhouseError, UsageError
+from warehouse.errors import CheckFailed, HomeError, InputError, LeadhouseError, UsageError
 from warehouse.home import Home
 
 LOST = (errno.ENOSPC, errno.EDQUOT, errno.EBADF, errno.EIO)
@@ -654,6 +654,69 @@ def review_list(task, home, json) -> None:
     print_json([dict(zip(LISTED, row, strict=True)) for row in rows]) if json else click.echo(
         as_text(LISTED, rows) if rows else "no verdicts"
     )
+
+
+@contextmanager
+def encoder_errors(kind: type[LeadhouseError]) -> Iterator[None]:
+    """models/ knows no exit codes: its errors become ``kind``, or wrong usage where a package is not installed."""
+    from models.encoders import EncoderError
+
+    try:
+        yield
+    except EncoderError as error:
+        raise (UsageError if isinstance(error.__cause__, ImportError) else kind)(str(error)) from error
+
+
+@main.group("encoders", invoke_without_command=True)
+@click.option("--json", "json", is_flag=True, help="JSON alone on stdout.")
+@click.option("--data", metavar="DIR", help="As every verb has it; encoders read no data home.")
+@click.pass_context
+def encoders(ctx, json, data) -> None:
+    """List the ECG foundation encoders: what each takes and gives, and where its checkpoint is.
+
+    Checkpoints lie under $LEADHOUSE_CHECKPOINTS, or $ECG_CKPT_ROOT, in the benchmark's folders.
+    """
+    if ctx.invoked_subcommand:
+        return
+    from models.encoders.listing import listed
+
+    with encoder_errors(UsageError):
+        found = listed()
+    print_json(stamped("encoders", {"encoders": [each.as_json() for each in found]})) if json else click.echo(
+        "\n\n".join(each.as_text() for each in found)
+    )
+
+
+@verb("check", json=True, of=encoders)
+@click.argument("name")
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+def encoders_check(name, file, home, json) -> None:
+    """Load the checkpoint FILE into encoder NAME, strictly, and say what became of every key.
+
+    Without FILE: the card's, under the root of checkpoints. Exit 1 when anything is not accounted for: then nothing
+    was loaded. Nothing in the file is run.
+    """
+    from models import encoders as registry
+    from models.encoders.listing import looked_for
+
+    with encoder_errors(UsageError):
+        card = registry.card(name)
+        path = file or card.checkpoint()
+        if path is None or not path.exists():
+            looked = file or looked_for(card)
+            raise UsageError(
+                f"{name}: found no checkpoint {looked}"
+                if looked
+                else f"{name}: found no FILE, and its card names none"
+            )
+        encoder = registry.create(name)
+    with encoder_errors(InputError):
+        from models.encoders.checkpoint import check
+
+        report = check(encoder, path, card)
+    print_json(stamped("encoders-check", report.as_json())) if json else click.echo(report.as_text())
+    if not report.ok:
+        raise InputError(f"{path} does not load as {name}: {report.faults()[0]}")
 
 
 @verb("bundle", json=True)

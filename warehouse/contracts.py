@@ -14,6 +14,8 @@ CONTRACTS = {
     "bundle": 1,
     "counts": 1,
     "diff": 1,
+    "encoders": 1,
+    "encoders-check": 1,
     "export": 1,
     "materialize": 1,
     "materialize-check": 1,

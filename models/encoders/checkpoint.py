@@ -22,7 +22,7 @@ def load(encoder: Encoder, path: Path, card: Card) -> Report:
     report = check(encoder, path, card)
     if not report.ok:
         faults = "\n".join(f"  - {fault}" for fault in report.faults())
-        raise EncoderError(f"{path}: found no checkpoint of {card.name}; nothing was loaded\n{faults}")
+        raise EncoderError(f"{path}: does not load as {card.name}; nothing was loaded\n{faults}")
     return report
 
 

@@ -73,7 +73,11 @@ class Report:
         place = "the file itself" if found.container == "" else found.container
         lines = [
             f"{self.source.path}: "
-            + (f"loads whole as {self.encoder}" if self.ok else f"is no {self.encoder}"),
+            + (
+                f"loads whole as {self.encoder}"
+                if self.ok
+                else f"does not load as {self.encoder}; nothing was loaded"
+            ),
             f"  sha256      {self.source.sha256}",
             f"  form        {self.source.form}, {self.source.size:,} bytes, read by: {self.source.reader}",
         ]
