@@ -90,14 +90,13 @@ class _Kernel(nn.Module):
         super().__init__()
         half = STATE // 2
         self.C = nn.Parameter(torch.randn(1, channels, half, 2) * 0.5**0.5)
-        w, b, p = (_stored(each).expand(channels, -1, -1).contiguous() for each in legs())
+        w, b, p = legs()
         omega, z = (_stored(each) for each in frequencies())
         low, high = math.log(1e-3), math.log(1e-1)
         self.register_buffer("log_dt", low + (high - low) * torch.rand(channels))
-        self.register_buffer("B", b[None])
-        self.register_buffer("P", p[None])
-        self.register_buffer("Q", p[None] * torch.tensor([1.0, -1.0]))
-        self.register_buffer("w", w)
+        for name, value in (("B", b[None]), ("P", p[None]), ("Q", p.conj()[None]), ("w", w)):
+            alike = np.repeat(value[..., None, :], channels, axis=-2)
+            self.register_buffer(name, _stored(alike))
         self.register_buffer("omega", omega)
         self.register_buffer("z", z)
         self._known: tuple[tuple[torch.Tensor, ...], dict[int, torch.Tensor]] | None = None

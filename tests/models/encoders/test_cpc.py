@@ -329,3 +329,36 @@ def test_its_state_loads_whole_and_by_itself(cpc):
     assert len(state) == 76
     cpc.state_module.load_state_dict(state, strict=True)
     assert all(torch.equal(value, state[key]) for key, value in cpc.state_module.state_dict().items())
+
+
+# Its file
+
+
+def lightning(encoder):
+    """The keys as the authors save them, and some of the pre-training's."""
+    names = (("encoder.", "ts_encoder.encoder.layers."), ("predictor.", "ts_encoder.predictor.predictor."))
+    state = {}
+    for key, value in encoder.state_module.state_dict().items():
+        ours, theirs = next(each for each in names if key.startswith(each[0]))
+        state[theirs + key.removeprefix(ours)] = value
+    state["ts_head.0.weight"] = state["criterion.temperature"] = torch.ones(3)
+    return {"epoch": 7, "hyper_parameters": {"lr": 1e-3}, "state_dict": state}
+
+
+def test_it_loads_the_authors_file(cpc, tmp_path):
+    path = tmp_path / "last.ckpt"
+    torch.save(lightning(cpc), path)
+    made = encoders.create("cpc", checkpoint=path)
+    x = weights.window(cpc, 2)
+    with torch.no_grad():
+        assert torch.equal(made(x)[0], cpc(x)[0])
+
+
+def test_a_projection_in_the_predictor_is_no_key_to_pass_over(cpc, tmp_path):
+    saved = lightning(cpc)
+    saved["state_dict"]["ts_encoder.predictor.predictor.encoder.weight"] = torch.ones(512, 512)
+    torch.save(saved, tmp_path / "other.ckpt")
+    with pytest.raises(
+        EncoderError, match=r"no rule of the card covers: ts_encoder\.predictor\.predictor\.encoder"
+    ):
+        encoders.create("cpc", checkpoint=tmp_path / "other.ckpt")
