@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+import struct
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,10 @@ _OTHERS = {
     b"\x93NUMPY": "a NumPy array",
     b"%PDF": "a PDF",
 }
+
+
+_DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, ValueError, EOFError, RuntimeError, MemoryError)
+"""What Python's zip reader and torch raise where an archive is damaged."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +69,13 @@ class Contents:
 
 def read(path: Path) -> Contents:
     """EncoderError says what else it is, or where it is damaged."""
-    if not path.exists():
-        raise EncoderError(f"{path}: found no file; {EXPECTED}")
-    if not path.is_file():
-        raise EncoderError(f"{path}: found {'a folder' if path.is_dir() else 'no regular file'}; {EXPECTED}")
     try:
+        if not path.exists():
+            raise EncoderError(f"{path}: found no file; {EXPECTED}")
+        if not path.is_file():
+            raise EncoderError(
+                f"{path}: found {'a folder' if path.is_dir() else 'no regular file'}; {EXPECTED}"
+            )
         with path.open("rb") as stream:
             head = stream.read(1024)
             stream.seek(0)
@@ -135,9 +143,10 @@ def _read_zip(path: Path) -> tuple[str, Any, set[str]]:
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
-    except zipfile.BadZipFile as error:
+    except _DAMAGE as error:
         raise EncoderError(
-            f"{path}: found the beginning of a torch zip and no directory at its end: it is cut off; {EXPECTED}"
+            f"{path}: found the beginning of a zip archive and no whole directory at its end ({error}): it is cut off "
+            f"or damaged; {EXPECTED}"
         ) from error
     names = [member.filename for member in members]
     root = zip_root(names)
@@ -172,7 +181,7 @@ def _read_torch(path: Path, tolerant: Any, *, mapped: bool) -> tuple[str, Any, s
         tree, stubs = tolerant(path)
     except EncoderError as error:
         raise EncoderError(f"{path}: found {error}; {EXPECTED}") from error
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+    except _DAMAGE as error:
         raise EncoderError(f"{path}: found a damaged archive ({error}); {EXPECTED}") from error
     return "tolerant", tree, stubs
 

@@ -52,11 +52,22 @@ class Match:
         """A line for each kind of fault, with the first keys and how many there are."""
         if self.container is None:
             return [self.places]
-        return [
-            f"{len(found)} {words}: {shown(_described(name, found))}"
+        lines = [
+            f"{len(found):,} {words}: {shown(_described(name, found))}"
             for name, words in FAULTS.items()
             if (found := getattr(self, name))
         ]
+        return lines + (
+            [f"without their beginning {prefix!r} they fit"] if (prefix := self._prefix()) else []
+        )
+
+    def _prefix(self) -> str:
+        """What every unexpected key has before the name of a missing one, such as ``module.``."""
+        first = self.unexpected[0] if self.unexpected and self.missing else ""
+        prefixes = (first.removesuffix(own) for own in self.missing if first.endswith(own))
+        return next(
+            (each for each in prefixes if {each + own for own in self.missing} <= set(self.unexpected)), ""
+        )
 
 
 FAULTS = {
