@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import struct
+import warnings
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -169,14 +170,13 @@ def _read_legacy(path: Path) -> tuple[str, Any, set[str]]:
 
 def _read_torch(path: Path, tolerant: Any, *, mapped: bool) -> tuple[str, Any, set[str]]:
     """torch's own reader of weights first; where it refuses, ours, which says what is wrong or leaves out classes."""
-    try:
-        return (
-            "weights_only",
-            torch.load(str(path), map_location="cpu", weights_only=True, mmap=mapped),
-            set(),
-        )
-    except Exception:  # torch raises what it meets; the tolerant reader says it in words
-        pass
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            tree = torch.load(str(path), map_location="cpu", weights_only=True, mmap=mapped)
+            return "weights_only", tree, set()
+        except Exception:  # torch raises what it meets; the tolerant reader says it in words
+            pass
     try:
         tree, stubs = tolerant(path)
     except EncoderError as error:

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from models.encoders.unpickle import Builder, PickleError, Reader
+from models.encoders.unpickle import Builder, PickleError, Reader, Stub
 
 MAGIC = 0x1950A86A20F9469CFC6C
 """The first pickle of the old form."""
@@ -35,7 +35,7 @@ _STORAGES = {
     "ComplexFloatStorage": torch.complex64,
     "ComplexDoubleStorage": torch.complex128,
 }
-_DTYPES = {str(dtype): dtype for dtype in _STORAGES.values()}
+_DTYPES = {str(each): each for each in vars(torch).values() if isinstance(each, torch.dtype)}
 
 
 @dataclass(frozen=True)
@@ -230,14 +230,15 @@ def _parameter(data: Any, *_: Any) -> Any:
 
 
 def _from_type(function: Any, kind: Any, args: Any, *_: Any) -> Any:
-    """A tensor with attributes or of a class of its own: the tensor alone."""
-    if (
-        not isinstance(function, Builder)
-        or not function.name.startswith("torch._utils.")
-        or type(args) is not tuple
-    ):
-        raise PickleError("a tensor of a kind that is not read here")
-    return function.function(*args)
+    """A tensor with attributes or of a class of its own: the tensor alone, a stub where its kind is not read here."""
+    known = (
+        isinstance(function, Builder)
+        and function.name.startswith("torch._utils.")
+        and isinstance(args, tuple)
+    )
+    return (
+        function.function(*args) if known else Stub("torch._tensor._rebuild_from_type_v2", (function, args))
+    )
 
 
 def _builders() -> dict[str, Any]:
