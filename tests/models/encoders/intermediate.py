@@ -35,14 +35,23 @@ def outputs(encoder: torch.nn.Module, names: Iterable[str], x: torch.Tensor) -> 
     return {name: found[name] for name in names}
 
 
-def hold(encoder: torch.nn.Module, reference: str, within: float = 1e-5) -> int:
-    """AssertionError where an output that the golden of rule B describes is another; returns how many were compared."""
+def hold(
+    encoder: torch.nn.Module,
+    reference: str,
+    within: float = 1e-5,
+    prefix: str = "model.",
+    constants: dict | None = None,
+) -> int:
+    """AssertionError where an output that the golden of rule B describes is another; returns how many were compared.
+
+    ``prefix``: what the golden's names have before ours; ``constants``: key → values that the rule leaves alone.
+    """
     described = json.loads((golden.GOLDEN / f"{reference}_golden.json").read_text())
     rules = golden.module("golden_init")
-    rules.apply_rule(encoder.state_module, "B")
+    rules.apply_rule(encoder.state_module, "B", keep_values=constants)
     x = rules.golden_input(described["fs"], described["T"])
     inside = described["rules"]["B"]["intermediate"]
-    expected = {name.removeprefix("model."): each for name, each in inside.items()}
+    expected = {name.removeprefix(prefix): each for name, each in inside.items()}
     for name, output in outputs(encoder, expected, x).items():
         wanted = expected[name]
         assert list(output.shape) == wanted["shape"], name

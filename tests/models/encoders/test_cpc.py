@@ -12,7 +12,7 @@ import torch
 from models import encoders
 from models.encoders import s4
 from models.encoders.card import EncoderError
-from tests.models.encoders import weights
+from tests.models.encoders import golden, intermediate, weights
 
 
 @pytest.fixture(scope="module")
@@ -192,6 +192,18 @@ def test_a_fault_in_the_predictor_is_no_reason_for_the_encoders_features(cpc, mo
     monkeypatch.setattr(s4, "taps", fault)
     with torch.no_grad(), pytest.raises(RuntimeError, match="no kernel"):
         cpc(weights.window(cpc, 1))
+
+
+@golden.needs_golden
+def test_what_its_modules_give_is_the_references(cpc):
+    shipped = np.load(golden.GOLDEN / "cpc_s4_constants.npz")
+    constants = {
+        key: shipped[name]
+        for key in cpc.state_module.state_dict()
+        if ".kernel.kernel." in key and (name := key.rpartition(".")[2]) in shipped.files
+    }
+    assert len(constants) == 24
+    assert intermediate.hold(cpc, "cpc", prefix="", constants=constants) == 7
 
 
 # The cache

@@ -14,7 +14,7 @@ from models.encoders import hubert_ecg
 from models.encoders.card import EncoderError
 from models.encoders.hubert_ecg import preprocess
 from models.encoders.keys import match
-from tests.models.encoders import golden, weights
+from tests.models.encoders import golden, intermediate, weights
 
 
 @pytest.fixture(scope="module")
@@ -66,12 +66,17 @@ def test_it_is_the_references():
 
 def test_a_constant_lead_becomes_minus_one_and_disturbs_no_other(x):
     flat = x.clone()
-    flat[0, 3], flat[0, 5], flat[1, 0] = 0.0, 5.0, -0.3
+    flat[0, 3], flat[0, 5], flat[1, 0] = 0.0, 5.3, -0.3
     found, before = preprocess(flat), preprocess(x)
     for record, lead in ((0, 3), (0, 5), (1, 0)):
         assert (found[record, lead] + 1).abs().max() < 1e-5
         before[record, lead] = found[record, lead]
     assert torch.equal(found, before)
+
+
+def test_a_lead_of_next_to_nothing_is_not_blown_up(x):
+    """1e-8 is added to the lead's range, so that rounding does not fill [-1, 1]."""
+    assert ((preprocess(1e-11 * x) + 1).abs() < 0.01).all()
 
 
 def test_the_amplitude_is_lost(x):
@@ -161,6 +166,11 @@ def test_the_first_norm_is_over_the_sum_with_the_positions(hubert, x):
     assert torch.equal(positions[0], projection[1])
     assert torch.equal(norm[0], projection[1] + positions[1])
     assert torch.equal(first[0], norm[1])
+
+
+@golden.needs_golden
+def test_what_its_modules_give_is_the_references():
+    assert intermediate.hold(encoders.create("hubert_ecg"), "hubert_ecg", prefix="encoder.") == 8
 
 
 # Training
