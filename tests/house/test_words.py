@@ -13,6 +13,10 @@ from warehouse.maps import map_files, map_rows
 
 ALLOWED = {
     ("cli.py", "N"): "the placeholder of a number in --first N",
+    **{
+        ("models/encoders/s4.py", name): "the name of a vector of the state-space layer"
+        for name in ("B", "P", "Q")
+    },
     ("pipelines/train/options.py", "S"): "the placeholder of a scale",
     (
         "warehouse/load/annotation_csv.py",
