@@ -75,6 +75,8 @@ def _count(encoder: Encoder, found: Match) -> int:
 def fitting(contents: Contents, found: Match, card: Card) -> list[str]:
     """Names of the encoders whose keys the file has: those whole, else those with the most keys if that is more than
     the card's own and more than half. They are made on the meta device, without memory or values."""
+    if found.container is not None and not (found.missing or found.unexpected or found.shapes or found.kinds):
+        return []
     shares: dict[str, float] = {}
     for name in encoders.names():
         if name == card.name:

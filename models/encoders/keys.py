@@ -190,6 +190,8 @@ def _places(tree: Any, containers: tuple[str, ...]) -> str:
     """Where tensors were looked for, and where there are some instead."""
     looked = ", ".join(place or "the file itself" for place in containers)
     held = _held(tree)
+    if "_modules" in held:
+        return f"no state dict, but a whole module, {getattr(tree, 'name', type(tree).__name__)}: save its state_dict()"
     counts = {
         str(name): sum(isinstance(each, torch.Tensor) for each in _held(value).values())
         for name, value in held.items()
@@ -197,8 +199,6 @@ def _places(tree: Any, containers: tuple[str, ...]) -> str:
     there = [f"{name} ({count})" for name, count in counts.items() if count]
     if there:
         return f"no tensors in {looked}; there are some in {shown(there)}"
-    if "_modules" in held:
-        return f"no state dict, but a whole module, {getattr(tree, 'name', type(tree).__name__)}: save its state_dict()"
     if not held:
         return f"no state dict, but {type(tree).__name__}" + (
             f" {tree.name}" if isinstance(tree, Stub) else ""

@@ -7,8 +7,11 @@ import io
 import os
 import pickle
 import subprocess
+import sys
+import types
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -146,3 +149,15 @@ def write(path: Path, form: str, source: bytes, storages: dict[str, bytes], item
         parts += [(len(storages[key]) // item).to_bytes(8, "little"), storages[key]]
     path.write_bytes(b"".join(parts))
     return path
+
+
+@contextmanager
+def passing(name: str, **classes: type) -> Iterator[None]:
+    """A module that is there while a file is written and gone when it is read."""
+    module = types.ModuleType(name)
+    for class_name, each in classes.items():
+        each.__module__, each.__qualname__ = name, class_name
+        setattr(module, class_name, each)
+    sys.modules[name] = module
+    yield
+    del sys.modules[name]

@@ -12,7 +12,6 @@ import importlib
 import pickle
 import random
 import sys
-import types
 import warnings
 import zipfile
 from contextlib import contextmanager, suppress
@@ -43,18 +42,6 @@ def value_of(source: bytes, builders=()):
     """What our reader makes of a pickle, and the names that it left alone."""
     reader = Reader(dict(builders), lambda identity: Stub("persistent", (identity,)))
     return reader.read(source), reader.stubs
-
-
-@contextmanager
-def passing(name: str, **classes: type):
-    """A module that is there while a file is written and gone when it is read."""
-    module = types.ModuleType(name)
-    for class_name, each in classes.items():
-        each.__module__, each.__qualname__ = name, class_name
-        setattr(module, class_name, each)
-    sys.modules[name] = module
-    yield
-    del sys.modules[name]
 
 
 _heard: list[str] | None = None
@@ -361,7 +348,7 @@ def test_a_configuration_of_absent_classes_is_read_as_plain_values(form, tmp_pat
         },
         "pairs": collections.defaultdict(list, a=[1]),
     }
-    with passing(
+    with hostile.passing(
         "absent",
         Mode=Mode,
         Settings=Settings,
