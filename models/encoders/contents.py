@@ -119,10 +119,11 @@ def _other(head: bytes, size: int) -> str:
         return "a tar archive (torch wrote such before 2017): unpack it, or save it again with a newer torch"
     text = head.decode("utf-8", errors="ignore").lstrip("\ufeff \r\n\t")
     if text and sum(each.isprintable() or each in "\r\n\t" for each in text) == len(text):
-        shown = " ".join(text.split())[:60]
+        line = " ".join(text.split())
+        shown = repr(line[:60]) + (" …" if len(line) > 60 else "")
         if text.startswith("<"):
-            return f"a web page ({shown!r} …), as a failed download leaves one"
-        return f"text ({shown!r} …)"
+            return f"a web page ({shown}), as a failed download leaves one"
+        return f"text ({shown})"
     return f"{size:,} bytes that begin with {head[:8].hex(' ')}"
 
 

@@ -268,3 +268,24 @@ def test_the_checkpoints_configuration_reaches_ecg_fm(name, tmp_path):
         return
     report = load(encoder, save(content, tmp_path / "file.pt"), encoders.card(name))
     assert "says otherwise" in report.notes[0]
+
+
+@pytest.mark.parametrize("name", ["cpc", "hubert_ecg"])
+def test_what_an_encoder_kept_of_its_old_weights_is_gone(name, tmp_path):
+    """Both keep a kernel that they make of their weights, in eval mode."""
+    card = encoders.card(name)
+    torch.manual_seed(2)
+    donor, used = encoders.create(name), encoders.create(name)
+    window = torch.randn(1, 12, donor.model_seq_len)
+    path = tmp_path / "file.pt"
+    torch.save(donor.state_module.state_dict(), path)
+    with torch.no_grad():
+        expected = donor(window)[0]
+        before = used(window)[0]
+        try:
+            load(used, path, card)
+        finally:
+            path.unlink()
+        after = used(window)[0]
+    assert not torch.allclose(before, expected, atol=1e-3)
+    assert torch.allclose(after, expected, atol=1e-6)
