@@ -140,7 +140,7 @@ class EcgFm(Encoder):
         self, *, layer_norm_first: bool = False, groups: int = 256, decided_by_checkpoint: bool = True
     ) -> None:
         super().__init__()
-        self.decided_by_checkpoint = decided_by_checkpoint
+        self.norm_first, self.decided_by_checkpoint = layer_norm_first, decided_by_checkpoint
         self.net = _EcgFm(groups, layer_norm_first)
 
     def encode(self, x: torch.Tensor) -> torch.Tensor:
@@ -164,9 +164,10 @@ class EcgFm(Encoder):
             )
         first = fairseq.look(model, "layer_norm_first")
         if first is fairseq.ABSENT:
+            self.net.encoder.norm_first = self.norm_first
             return [
                 "the checkpoint's configuration does not name layer_norm_first: the norms stay "
-                f"{_place(self.net.encoder.norm_first)}"
+                f"{_place(self.norm_first)}"
             ]
         if not isinstance(first, bool):
             raise EncoderError(

@@ -232,6 +232,7 @@ def test_the_checkpoints_configuration_places_the_norms(form, first):
 )
 def test_without_a_word_on_it_the_norms_stay_and_that_is_said(silent):
     encoder = unbuilt()
+    encoder.configure_from({"model": {"layer_norm_first": True}})  # of another file
     lines = encoder.configure_from(silent)
     assert encoder.net.encoder.norm_first is False
     assert "does not name layer_norm_first" in lines[0]
