@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
 import struct
@@ -117,14 +118,23 @@ def _other(head: bytes, size: int) -> str:
             return name
     if head[257:262] == b"ustar":
         return "a tar archive (torch wrote such before 2017): unpack it, or save it again with a newer torch"
-    text = head.decode("utf-8", errors="ignore").lstrip("\ufeff \r\n\t")
-    if text and sum(each.isprintable() or each in "\r\n\t" for each in text) == len(text):
+    text = _text(head)
+    if text:
         line = " ".join(text.split())
         shown = repr(line[:60]) + (" …" if len(line) > 60 else "")
         if text.startswith("<"):
             return f"a web page ({shown}), as a failed download leaves one"
         return f"text ({shown})"
     return f"{size:,} bytes that begin with {head[:8].hex(' ')}"
+
+
+def _text(head: bytes) -> str:
+    """What a text file begins with; empty for any other. The last character may be cut in two."""
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(head).lstrip("\ufeff \r\n\t")
+    except UnicodeDecodeError:
+        return ""
+    return text if all(each.isprintable() or each in "\r\n\t" for each in text) else ""
 
 
 def _read_safetensors(path: Path) -> tuple[str, Any, set[str]]:
@@ -135,7 +145,7 @@ def _read_safetensors(path: Path) -> tuple[str, Any, set[str]]:
         raise EncoderError(f"{path} needs safetensors: install the extra `train`") from error
     try:
         return "safetensors", load_file(str(path)), set()
-    except SafetensorError as error:
+    except (SafetensorError, KeyError, TypeError, *_DAMAGE) as error:
         raise EncoderError(
             f"{path}: found a safetensors file that is cut off or damaged ({error})"
         ) from error

@@ -130,13 +130,19 @@ def pickled(value: Any) -> bytes:
 
 
 def write(path: Path, form: str, source: bytes, storages: dict[str, bytes], item: int = 4) -> Path:
-    """``form``: zip or legacy; ``storages``: key → bytes of numbers that have ``item`` bytes each."""
+    """``form``: zip or legacy; ``storages``: key → bytes of numbers that have ``item`` bytes each.
+
+    In a zip each lies at a multiple of 64 bytes, as torch has it.
+    """
     if form == "zip":
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("archive/data.pkl", source)
             archive.writestr("archive/version", "3\n")
             for key, content in storages.items():
-                archive.writestr(f"archive/data/{key}", content)
+                begin = archive.fp.tell() + 30 + len(f"archive/data/{key}")
+                member = zipfile.ZipInfo(f"archive/data/{key}")
+                member.extra = b"FB" + ((-begin - 4) % 64).to_bytes(2, "little") + b"\0" * ((-begin - 4) % 64)
+                archive.writestr(member, content)
         return path
     system = {
         "protocol_version": 1001,

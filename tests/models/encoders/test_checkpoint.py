@@ -497,6 +497,8 @@ NO_CHECKPOINT = {
         written(json.dumps({"message": "Not Found"}).encode()),
         r"found text \('\{\"message\": \"Not Found\"\}'",
     ),
+    "text of other letters": (written("오류 파일 없음 ".encode() * 200), "found text \\('오류 파일 없음"),
+    "no text": (written(b"\xff\xfeA"), "found 3 bytes that begin with ff fe 41"),
     "a git-lfs pointer": (pointer, "found a git-lfs pointer for 374,490,000 bytes.*git lfs pull"),
     "gzip": (written(gzip.compress(b"weights")), "found a gzip archive: unpack it first"),
     "another zip": (packed, r"without data.pkl \(its members: res18_best_encoder.pth\)"),
@@ -521,6 +523,11 @@ def test_a_file_that_is_cut_off_anywhere_is_refused(form, tmp_path):
     for end in (12, 100, len(whole) // 3, len(whole) // 2, len(whole) - 100, len(whole) - 1):
         path.write_bytes(whole[:end])
         refused(path, card, "cut off|damaged|another|bytes that begin")
+    if form is safetensors:
+        path.write_bytes(whole[:100])
+        refused(
+            path, card, r"found 100 bytes of a safetensors file whose header alone has \d+: it is cut off"
+        )
     path.write_bytes(whole)
     load(Small(), path, card)
 

@@ -124,8 +124,10 @@ def test_a_named_module_is_not_imported(tmp_path, monkeypatch):
 def test_state_does_not_change_a_function_of_torch(state, monkeypatch):
     function = torch._utils._rebuild_tensor_v2
     source = b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n" + pickle.dumps(state, 2)[2:-1] + b"b."
-    value_of(source, _builders())
+    builders = _builders()
+    value_of(source, builders)
     assert not hasattr(function, "poisoned")
+    assert not hasattr(builders["torch._utils._rebuild_tensor_v2"].function, "poisoned")
     pickle.loads(source)
     assert function.poisoned == 1, "the control"
     del function.poisoned
@@ -211,13 +213,20 @@ def test_a_tensor_is_inside_its_storage_or_an_error(wrong, form, tmp_path):
     [
         ({}, "others behind them"),
         ({"0": b"\0" * 24, "1": b""}, "others behind them"),
-        ({"0": b"\0" * 20}, "it is cut off|5 numbers"),
+        ({"0": b"\0" * 20}, "20 bytes of the storage 0, where 24 belong: it is cut off"),
     ],
     ids=["none", "one more", "short"],
 )
 def test_the_old_form_has_every_storage_whole(storages, words, tmp_path):
     path = hostile.write(tmp_path / "file.pt", "legacy", hostile.pickled({"w": tensor()}), storages)
     with pytest.raises(PickleError, match=words):
+        read_legacy(path)
+
+
+def test_a_storage_of_the_old_form_says_how_many_numbers_it_has(tmp_path):
+    content = {"0": b"\0" * 24}
+    path = hostile.write(tmp_path / "file.pt", "legacy", hostile.pickled({"w": tensor()}), content, item=8)
+    with pytest.raises(PickleError, match="3 numbers in the storage 0, where 6 belong"):
         read_legacy(path)
 
 
