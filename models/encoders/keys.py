@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from models.encoders.card import Rules
-from models.encoders.unpickle import Stub
+from models.encoders.unpickle import Name, Stub
 
 SHOWN = 10
 """How many keys a message spells out."""
@@ -193,7 +193,7 @@ def _places(tree: Any, containers: tuple[str, ...]) -> str:
     if "_modules" in held:
         return f"no state dict, but a whole module, {getattr(tree, 'name', type(tree).__name__)}: save its state_dict()"
     counts = {
-        str(name): sum(isinstance(each, torch.Tensor) for each in _held(value).values())
+        _text(name): sum(isinstance(each, torch.Tensor) for each in _held(value).values())
         for name, value in held.items()
     }
     there = [f"{name} ({count})" for name, count in counts.items() if count]
@@ -205,13 +205,20 @@ def _places(tree: Any, containers: tuple[str, ...]) -> str:
         )
     if any(isinstance(value, torch.Tensor) for value in held.values()):
         return f"no tensors in {looked}; there are some in the file itself"
-    described = [f"{name} ({type(value).__name__})" for name, value in held.items()]
+    described = [f"{_text(name)} ({type(value).__name__})" for name, value in held.items()]
     return f"no tensors in {looked}, and nowhere else: {shown(described)}"
+
+
+def _text(key: Any) -> str:
+    """A key as text; what is no plain value by its class alone, since a stub may hold anything."""
+    if isinstance(key, (Name, Stub)):
+        return key.name
+    return str(key) if isinstance(key, (str, int, float)) else type(key).__name__
 
 
 def _rename(found: Match, holder: dict[Any, Any], rules: Rules) -> dict[str, Any]:
     """Our names → values; what is dropped, and two names that become one, are noted."""
-    names = {key: key if isinstance(key, str) else repr(key)[:200] for key in holder}
+    names = {key: _text(key) for key in holder}
     for prefix in rules.strip:
         if names and all(name.startswith(prefix) for name in names.values()):
             names = {key: name.removeprefix(prefix) for key, name in names.items()}
@@ -219,16 +226,16 @@ def _rename(found: Match, holder: dict[Any, Any], rules: Rules) -> dict[str, Any
     for key, name in names.items():
         pattern = next((each for each in rules.drop if re.search(each, name)), None)
         if pattern is not None:
-            found.dropped.setdefault(pattern, []).append(str(key))
+            found.dropped.setdefault(pattern, []).append(_text(key))
             continue
         for old, new in rules.rename:
             name = re.sub(old, new, name)
         origins.setdefault(name, []).append(key)
         if name != key:
-            found.renamed[name] = str(key)
+            found.renamed[name] = _text(key)
     for name, keys in origins.items():
         if len(keys) > 1:
-            found.collisions[name] = [str(key) for key in keys]
+            found.collisions[name] = [_text(key) for key in keys]
             found.renamed.pop(name, None)
     return {name: holder[keys[0]] for name, keys in origins.items() if len(keys) == 1}
 

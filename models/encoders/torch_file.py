@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import torch
 
@@ -79,7 +79,9 @@ def read_legacy(path: Path) -> tuple[Any, set[str]]:
         if isinstance(system, dict) and system.get("little_endian") is False:
             raise PickleError("numbers of a big-endian machine")
         value = reader.read(stream)
-        file.fill(reader.read(stream), stream)
+        keys = reader.read(stream)
+        handle.seek(stream.tell())
+        file.fill(keys, handle)
     return value, reader.stubs
 
 
@@ -156,22 +158,18 @@ class _Legacy:
             raise PickleError(f"a part beyond the storage {key}")
         return _Storage(flat[offset : offset + length])
 
-    def fill(self, keys: Any, stream: mmap.mmap) -> None:
-        if not isinstance(keys, list) or set(keys) != set(self.made):
+    def fill(self, keys: Any, handle: IO[bytes]) -> None:
+        if not isinstance(keys, list) or {each for each in keys if isinstance(each, str)} != set(self.made):
             raise PickleError(f"{len(self.made)} storages in its tensors, and others behind them")
         for key in keys:
             flat = self.made[key]
-            count = int.from_bytes(stream.read(8), "little")
+            count = int.from_bytes(handle.read(8), "little")
             nbytes = flat.numel() * flat.dtype.itemsize
-            content = stream.read(nbytes)
-            if len(content) < nbytes:
-                raise PickleError(
-                    f"{len(content)} bytes of the storage {key}, where {nbytes} belong: it is cut off"
-                )
+            there = handle.readinto(flat.view(torch.uint8).numpy()) if nbytes else 0
+            if there < nbytes:
+                raise PickleError(f"{there} bytes of the storage {key}, where {nbytes} belong: it is cut off")
             if count != flat.numel():
                 raise PickleError(f"{count} numbers in the storage {key}, where {flat.numel()} belong")
-            if nbytes:
-                flat.copy_(torch.frombuffer(bytearray(content), dtype=flat.dtype))
 
 
 def _storage_identity(identity: Any) -> tuple[torch.dtype, str, int, tuple[Any, ...] | None]:
@@ -203,7 +201,7 @@ def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> torch
         _naturals((offset,)) and _naturals(size) and _naturals(stride)
     ):
         raise PickleError("a tensor without storage, size or stride")
-    if len(size) != len(stride):
+    if len(size) != len(stride) or len(size) > 64:
         raise PickleError("a tensor with other sizes than strides")
     flat = storage.flat
     last = offset + sum((each - 1) * step for each, step in zip(size, stride, strict=True))

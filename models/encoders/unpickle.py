@@ -96,7 +96,7 @@ class Reader:
                 f"a pickle that asks for too much memory, at byte {machine.position}"
             ) from error
         except Exception as error:  # any damage: a stack that is empty, a length beyond the end, no UTF-8 …
-            what = str(error) or type(error).__name__
+            what = str(error)[:200] or type(error).__name__
             raise PickleError(
                 f"a pickle that is cut off or damaged after byte {machine.position} ({what})"
             ) from error
@@ -277,7 +277,9 @@ def _called(made: Any, args: Any) -> Any:
     except EncoderError:
         raise
     except Exception as error:
-        raise PickleError(f"a call of {made.name} with arguments that it does not take ({error})") from error
+        raise PickleError(
+            f"a call of {made.name} with arguments that it does not take ({str(error)[:200]})"
+        ) from error
 
 
 def _called_name(made: Any) -> str:

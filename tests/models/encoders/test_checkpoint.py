@@ -575,3 +575,18 @@ def test_a_report_lets_go_of_the_file(tmp_path):
     report = load(Small(), path, card)
     assert report.match.weights == {}
     assert json.loads(json.dumps(report.as_json()))["ok"] is True
+
+
+def test_a_key_that_holds_what_grows_without_end_is_named_by_its_class(tmp_path):
+    class Deep:
+        """Two to the sixty parts, were all of it printed."""
+
+        def __init__(self, inner: object) -> None:
+            self.inner = (inner, inner)
+
+    deep: object = None
+    for _ in range(60):
+        deep = Deep(deep)
+    with hostile.passing("gone", Deep=Deep):
+        path = save({**weights(), deep: torch.ones(1)}, tmp_path / "file.pt")
+    refused(path, rules(), "1 keys that no rule of the card covers: gone.Deep$")
