@@ -16,8 +16,8 @@ from typing import Any
 import torch
 
 from models.encoders.card import EncoderError
+from models.encoders.stubs import plain
 from models.encoders.torch_file import read_legacy, read_zip, zip_root
-from models.encoders.unpickle import plain
 
 EXPECTED = "expected a checkpoint: safetensors, or what torch.save writes"
 SAFETENSORS, ZIP, LEGACY = "safetensors", "torch zip", "torch legacy pickle"

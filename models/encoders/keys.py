@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from models.encoders.card import Rules
-from models.encoders.unpickle import Name, Stub
+from models.encoders.stubs import Name, Stub
 
 SHOWN = 10
 """How many keys a message spells out."""

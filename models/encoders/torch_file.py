@@ -16,7 +16,8 @@ from typing import IO, Any
 
 import torch
 
-from models.encoders.unpickle import Builder, PickleError, Reader, Stub
+from models.encoders.stubs import Stub
+from models.encoders.unpickle import Builder, PickleError, Reader
 
 MAGIC = 0x1950A86A20F9469CFC6C
 """The first pickle of the old form."""

@@ -2,7 +2,7 @@
 
 Pickle is a small stack language in which a file names a function and has it called. Here a name is only looked up in
 a table of builders of our own (`Builder`); any other name becomes a `Name`, and what the file makes of it a `Stub`
-that keeps arguments, state and items and does nothing with them. `plain` gives the values in stubs as dictionaries.
+that keeps arguments, state and items and does nothing with them (`models.encoders.stubs`).
 The instructions are those of Python's own `pickletools`, protocols 0 to 5. No torch here.
 """
 
@@ -12,21 +12,15 @@ import io
 import pickletools
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import IO, Any
 
 from models.encoders.card import EncoderError
+from models.encoders.stubs import Name, Stub
 
 
 class PickleError(EncoderError):
     """A pickle that is cut off, damaged, or asks for what no checkpoint needs."""
-
-
-@dataclass(frozen=True)
-class Name:
-    """A function or class that a file names and nobody looked up."""
-
-    name: str
 
 
 @dataclass(frozen=True)
@@ -35,24 +29,6 @@ class Builder:
 
     name: str
     function: Callable[..., Any]
-
-
-@dataclass(eq=False)
-class Stub:
-    """What a file would have made of a name: it keeps what it was given."""
-
-    name: str
-    args: tuple[Any, ...] = ()
-    state: dict[Any, Any] = field(default_factory=dict)
-    items: dict[Any, Any] = field(default_factory=dict)
-    entries: list[Any] = field(default_factory=list)
-    raw_state: Any = None
-
-    def take_state(self, state: Any) -> None:
-        self.raw_state = state
-        for part in state if isinstance(state, tuple) else (state,):
-            if isinstance(part, dict):
-                self.state.update(part)
 
 
 _RENAMED = {"__builtin__": "builtins", "copy_reg": "copyreg", "numpy._core": "numpy.core"}
@@ -353,53 +329,3 @@ BUILDERS: dict[str, Any] = {
     }.items()
 }
 """What is harmless and found in checkpoints beside tensors."""
-
-
-def plain(value: Any) -> Any:
-    """Stubs as what they hold: a namespace or a dataclass as a dictionary, an omegaconf node or an enumeration as its
-    value, a name as text. What is not a stub stays. EncoderError for what is nested without end."""
-    try:
-        return _plain(value, {})
-    except RecursionError as error:
-        raise EncoderError("found a configuration that is nested too deep to be one") from error
-
-
-def _plain(value: Any, done: dict[int, Any]) -> Any:
-    if id(value) in done:
-        return done[id(value)]
-    if isinstance(value, Name):
-        return value.name
-    if isinstance(value, Stub):
-        return _plain_stub(value, done)
-    if isinstance(value, dict):
-        return _fill(value, value, done)
-    if isinstance(value, list):
-        made: list[Any] = []
-        done[id(value)] = made
-        made.extend(_plain(each, done) for each in value)
-        return made
-    if isinstance(value, tuple):
-        done[id(value)] = made_tuple = tuple(_plain(each, done) for each in value)
-        return made_tuple
-    return value
-
-
-def _plain_stub(stub: Stub, done: dict[int, Any]) -> Any:
-    done[id(stub)] = None  # a stub that holds itself
-    for inside in ("_content", "_val"):  # omegaconf's containers and nodes
-        if inside in stub.state:
-            done[id(stub)] = found = _plain(stub.state[inside], done)
-            return found
-    if stub.state or stub.items:
-        return _fill(stub, {**stub.items, **stub.state}, done)
-    found = [_plain(each, done) for each in stub.entries or stub.args]
-    done[id(stub)] = found[0] if len(found) == 1 and not stub.entries else found
-    return done[id(stub)]
-
-
-def _fill(origin: Any, fields: dict[Any, Any], done: dict[int, Any]) -> dict[Any, Any]:
-    made: dict[Any, Any] = {}
-    done[id(origin)] = made
-    for key, each in fields.items():
-        made[key.name if isinstance(key, (Name, Stub)) else key] = _plain(each, done)
-    return made

@@ -26,8 +26,9 @@ import torch
 
 from models.encoders.card import EncoderError
 from models.encoders.contents import read
+from models.encoders.stubs import Name, Stub, plain
 from models.encoders.torch_file import _builders, read_legacy, read_zip
-from models.encoders.unpickle import Name, PickleError, Reader, Stub, plain
+from models.encoders.unpickle import PickleError, Reader
 from tests.models.encoders import hostile
 
 FORMS = {"zip": read_zip, "legacy": read_legacy}
