@@ -1,10 +1,11 @@
 """How fast are the encoders, and what do their short cuts save? A batch of 8 windows, two threads, no gradients.
 
 Each encoder in a process of its own, weights from `tests.models.encoders.weights`. *ms* is the median of five forwards
-after a warm-up, by the clock; *MiB* the peak of the process until then, torch and the weights included. *sheet* is
-what the fact sheet gives for the benchmark's own code on another machine, so its ratio is no more than a hint. *plain*
-is measured here, in turn with the encoder: the same net as one function, written from the sheet, with nothing fused,
-cached or left out (`tests.models.encoders.plain`). Two encoders are also measured without the one thing that they save.
+after a warm-up, by the clock, *CPU ms* the same of both threads' CPU time; *MiB* the peak of the process after the
+first, torch and the weights included. What the fact sheets give for the benchmark's own code is another machine's, so
+its ratio is no more than a hint. *plain* is measured here, in turn with the encoder: the same net as one function
+(`tests.models.encoders.plain`); CPU times are compared, which a busy machine changes least. Two encoders are also
+measured without the one thing that they save.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ SHEET = {
     "st_mem": 1417,
 }
 """ms of the fact sheets: two cores, torch 2.13."""
-COLUMNS = ("ms", "MiB", "sheet", "ratio", "plain", "ratio", "bf16", "deviation")
+COLUMNS = ("ms", "CPU ms", "MiB", "sheet", "", "plain", "CPU", "bf16")
 
 ONE = """
 import sys
@@ -55,39 +56,44 @@ def table() -> str:
 
     lines = [
         f"encoders: a forward of {BATCH} windows, {THREADS} threads",
-        " " * 12 + " {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>10}".format(*COLUMNS),
+        " " * 12 + "".join(f"{column:>8}" for column in COLUMNS) + f"{'deviation':>11}",
     ]
-    without, bf16, loads = [], True, []
+    without, loads = [], []
     for name in encoders.names():
-        if name == "dummy":
-            continue
-        found: Any = measure(ONE, name, runs=1).result
-        loads.append(found["load"])
-        sheet = SHEET.get(name)
-        line = f"{name:12} {found['ms']:6.0f} {found['peak'] / 2**20:6.0f} "
-        line += f"{sheet:6} {sheet / found['ms']:6.1f} " if sheet else f"{'-':>6} {'-':>6} "
-        line += f"{found['plain']:6.0f} {found['plain'] / found['in turn']:6.2f} "
-        bf16 = bf16 and "bf16" in found
-        line += (
-            f"{found['bf16']:6.0f} {found['deviation']:10.1e}" if "bf16" in found else f"{'-':>6} {'-':>10}"
-        )
-        lines.append(line)
-        if "without" in found:
-            saved = found["without"] / found["in turn"]
-            without.append(
-                f"  {name} {WITHOUT[name][0]}: {found['without']:.0f} ms, {saved:.2f} times as long"
-            )
-    lines += ["", "without the one thing that it saves, in turn with the encoder:", *without, ""]
-    lines.append(
-        "sheet: the benchmark's code on another machine; plain: the net written from the sheet, on this one. bf16: "
-        "under autocast; deviation: of pooled features, of their absolute maximum."
-    )
-    if not bf16:
+        if name in SHEET:
+            found: dict[str, Any] = measure(ONE, name, runs=1).result
+            loads.append(found["load"])
+            lines.append(_line(name, found))
+            if name in WITHOUT:
+                ratio = found["without cpu"] / found["ours cpu"]
+                without.append(f"  {name} {WITHOUT[name][0]}: {found['without']:.0f} ms, CPU × {ratio:.2f}")
+    lines += ["without the one thing that it saves, in turn with the encoder:", *without]
+    lines += [
+        "sheet: ms of the benchmark's code on another machine, over ms here; plain: the net written from the sheet,",
+        "nothing fused, cached or left out, here and in turn, its CPU time over the encoder's; bf16: ms under",
+        "autocast, and how far pooled features are then off, of their absolute maximum",
+    ]
+    if not _computes_bf16():
         lines.append("bf16 not run: this CPU has no bfloat16 arithmetic and only imitates it.")
     lines.append(
         f"load average while measuring: {min(loads):.1f} to {max(loads):.1f} on {os.cpu_count()} cores"
     )
     return "\n".join(lines)
+
+
+def _line(name: str, found: dict[str, Any]) -> str:
+    cells = (
+        f"{found['ours']:.0f}",
+        f"{found['ours cpu']:.0f}",
+        f"{found['peak'] / 2**20:.0f}",
+        str(SHEET[name]),
+        f"× {SHEET[name] / found['ours']:.1f}",
+        f"{found['plain']:.0f}",
+        f"× {found['plain cpu'] / found['ours cpu']:.2f}",
+        f"{found['bf16']:.0f}" if "bf16" in found else "-",
+    )
+    deviation = f"{found['deviation']:.1e}" if "deviation" in found else "-"
+    return f"{name:12}" + "".join(f"{cell:>8}" for cell in cells) + f"{deviation:>11}"
 
 
 def one(name: str) -> dict[str, float]:
@@ -103,29 +109,36 @@ def one(name: str) -> dict[str, float]:
     x = weights.window(encoder, BATCH)
     with torch.no_grad():
         _, pooled = encoder(x)
-        found = {"ms": statistics.median(_timed(encoder, x) for _ in range(RUNS))}
         unit = 1 if sys.platform == "darwin" else 1024
-        found["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+        found = {"peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit}
 
-        forms = {"in turn": encoder, "plain": partial(plain.FORMS[name], state)}
+        forms = {"plain": partial(plain.FORMS[name], state)}
         if name in WITHOUT:
             forms["without"] = partial(_without, encoder, WITHOUT[name][1])
         for form in forms.values():
             _hold(form(x)[1], pooled)
-        rounds = [{each: _timed(form, x) for each, form in forms.items()} for _ in range(ROUNDS)]
-        found |= {each: statistics.median(times[each] for times in rounds) for each in forms}
+        times = {each: [] for each in ("ours", *forms)}
+        for turn in range(RUNS):
+            times["ours"].append(_timed(encoder, x))
+            for each, form in forms.items() if turn < ROUNDS else ():
+                times[each].append(_timed(form, x))
+        for each, measured in times.items():
+            found[each], found[f"{each} cpu"] = (
+                statistics.median(kind) for kind in zip(*measured, strict=True)
+            )
 
         if _computes_bf16():
             with torch.autocast("cpu", torch.bfloat16):
                 found["deviation"] = _deviation(encoder(x)[1].float(), pooled)
-                found["bf16"] = statistics.median(_timed(encoder, x) for _ in range(ROUNDS))
+                found["bf16"] = statistics.median(_timed(encoder, x)[0] for _ in range(ROUNDS))
     return found | {"load": os.getloadavg()[0]}
 
 
-def _timed(form: Callable[[torch.Tensor], Any], x: torch.Tensor) -> float:
-    began = time.perf_counter()
+def _timed(form: Callable[[torch.Tensor], Any], x: torch.Tensor) -> tuple[float, float]:
+    """ms by the clock, and of all threads' CPU time."""
+    clock, cpu = time.perf_counter(), time.process_time()
     form(x)
-    return 1000 * (time.perf_counter() - began)
+    return 1000 * (time.perf_counter() - clock), 1000 * (time.process_time() - cpu)
 
 
 def _deviation(found: torch.Tensor, expected: torch.Tensor) -> float:
