@@ -36,7 +36,7 @@ def check(encoder: Encoder, path: Path, card: Card) -> Report:
     found = match(contents.tree, card.rules, encoder.state_module)
     if found.whole:
         look_at_values(found, encoder.state_module)
-    report = Report(card.name, contents.source, found)
+    report = Report(card.name, contents.source, found, notes=list(contents.source.notes))
     if found.whole:
         _configure(encoder, contents, report)
     else:

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from models.encoders.archive import hold_checksums, hold_sizes
 from models.encoders.card import EncoderError
 from models.encoders.stubs import plain
 from models.encoders.torch_file import read_legacy, read_zip, zip_root
@@ -23,6 +24,10 @@ EXPECTED = "expected a checkpoint: safetensors, or what torch.save writes"
 SAFETENSORS, ZIP, LEGACY = "safetensors", "torch zip", "torch legacy pickle"
 CONFIGURATIONS = ("cfg", "args", "hyper_parameters", "model_config")
 """Where a file keeps the configuration of its model: fairseq's two places, Lightning's, HuBERT-ECG's."""
+
+NO_CHECKSUMS = (
+    "the file has no checksums (torch wrote it with set_crc32_options(False)): damage would not be seen"
+)
 
 _OTHERS = {
     b"\x1f\x8b": "a gzip archive: unpack it first",
@@ -43,7 +48,8 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, ValueError, EOFError, R
 @dataclass(frozen=True)
 class Source:
     """A file: ``size`` in bytes; ``form``: one of the three above; ``reader``: ``weights_only`` is torch's own,
-    ``tolerant`` ours; ``stubs``: the classes and functions that it names and that were not run."""
+    ``tolerant`` ours; ``stubs``: the classes and functions that it names and that were not run; ``notes``: what is to
+    be known of the file beside."""
 
     path: Path
     size: int
@@ -51,6 +57,7 @@ class Source:
     form: str
     reader: str
     stubs: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,10 +91,10 @@ def read(path: Path) -> Contents:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
         size = path.stat().st_size
         form = _form(path, head, size)
-        reader, tree, stubs = _READERS[form](path)
+        reader, tree, stubs, *notes = _READERS[form](path)
     except OSError as error:
         raise EncoderError(f"{path}: it cannot be read ({error.strerror or error})") from error
-    return Contents(Source(path, size, digest, form, reader, tuple(sorted(stubs))), tree)
+    return Contents(Source(path, size, digest, form, reader, tuple(sorted(stubs)), tuple(notes)), tree)
 
 
 def _form(path: Path, head: bytes, size: int) -> str:
@@ -151,7 +158,8 @@ def _read_safetensors(path: Path) -> tuple[str, Any, set[str]]:
         ) from error
 
 
-def _read_zip(path: Path) -> tuple[str, Any, set[str]]:
+def _read_zip(path: Path) -> tuple[Any, ...]:
+    """Reader, value, stubs; and a note where the file has no checksums."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
@@ -170,9 +178,23 @@ def _read_zip(path: Path) -> tuple[str, Any, set[str]]:
             f"{path}: found a TorchScript archive, which is a program; expected its weights: "
             "torch.save(module.state_dict(), …)"
         )
-    return _read_torch(
+    checked = _hold(path)
+    found = _read_torch(
         path, read_zip, mapped=all(each.compress_type == zipfile.ZIP_STORED for each in members)
     )
+    return found if checked else (*found, NO_CHECKSUMS)
+
+
+def _hold(path: Path) -> bool:
+    """Whether the archive has checksums, once its sizes and they are seen to be right."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            hold_sizes(path, archive)
+            return hold_checksums(path, archive)
+    except EncoderError as error:
+        raise EncoderError(f"{path}: found {error}; {EXPECTED}") from error
+    except (*_DAMAGE, NotImplementedError) as error:
+        raise EncoderError(f"{path}: found a damaged archive ({error}); {EXPECTED}") from error
 
 
 def _read_legacy(path: Path) -> tuple[str, Any, set[str]]:

@@ -16,6 +16,7 @@ from typing import IO, Any
 
 import torch
 
+from models.encoders.archive import begin
 from models.encoders.stubs import Stub
 from models.encoders.unpickle import Builder, PickleError, Reader
 
@@ -56,7 +57,7 @@ def read_zip(path: Path) -> tuple[Any, set[str]]:
     with zipfile.ZipFile(path) as members:
         file = _Zip(path, members)
         reader = Reader(_builders(), file.persistent)
-        value = reader.read(members.read(f"{file.root}data.pkl"))
+        value = reader.read(file.text(f"{file.root}data.pkl"))
     return value, reader.stubs
 
 
@@ -92,9 +93,10 @@ class _Zip:
         self.root = zip_root(members.namelist()) or ""
         mapped = torch.UntypedStorage.from_file(str(path), False, path.stat().st_size)
         self.content = torch.empty(0, dtype=torch.uint8).set_(mapped)
+        self.view = memoryview(self.content.numpy())
         self.read: dict[str, torch.Tensor] = {}
         order = f"{self.root}byteorder"
-        if order in members.namelist() and members.read(order) != sys.byteorder.encode():
+        if order in members.namelist() and self.text(order) != sys.byteorder.encode():
             raise PickleError("numbers of a machine with another byte order")
 
     def persistent(self, identity: Any) -> _Storage:
@@ -107,6 +109,10 @@ class _Zip:
             raise PickleError(f"{len(found)} bytes in the storage {key}, where {nbytes} belong")
         return _Storage(_as(found[:nbytes], dtype))
 
+    def text(self, name: str) -> bytes:
+        """A member as it is; its checksum is compared elsewhere (`models.encoders.archive`)."""
+        return self._bytes(name).numpy().tobytes()
+
     def _bytes(self, name: str) -> torch.Tensor:
         try:
             member = self.members.getinfo(name)
@@ -116,18 +122,8 @@ class _Zip:
             return torch.frombuffer(bytearray(self.members.read(name)) or bytearray(1), dtype=torch.uint8)[
                 : member.file_size
             ]
-        start = self._start(member)
-        if start + member.file_size > len(self.content):
-            raise PickleError(f"a member {name} that ends beyond the file")
+        start = begin(self.view, member)
         return self.content[start : start + member.file_size]
-
-    def _start(self, member: zipfile.ZipInfo) -> int:
-        """Where a member's bytes begin: behind its local header, which has lengths of its own."""
-        header = bytes(self.content[member.header_offset : member.header_offset + 30].tolist())
-        if len(header) < 30 or header[:4] != b"PK\x03\x04":
-            raise PickleError(f"a member {member.filename} that is not where it should be")
-        lengths = (header[26:28], header[28:30])
-        return member.header_offset + 30 + sum(int.from_bytes(each, "little") for each in lengths)
 
 
 class _Legacy:
