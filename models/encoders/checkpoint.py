@@ -30,7 +30,7 @@ def check(encoder: Encoder, path: Path, card: Card) -> Report:
     """Loads the file when it is the encoder's; else the encoder keeps its weights and the report says why.
 
     EncoderError for a file that cannot be read. A configuration in the file is given to the encoder before its
-    weights (`Encoder.configure_from`).
+    weights (`Encoder.configure_from`), and None where it has none.
     """
     contents = read(Path(path))
     found = match(contents.tree, card.rules, encoder.state_module)
@@ -50,10 +50,9 @@ def check(encoder: Encoder, path: Path, card: Card) -> Report:
 
 def _configure(encoder: Encoder, contents: Contents, report: Report) -> None:
     try:
-        configuration = contents.configuration()
-        if configuration is not None:
-            name, config = configuration
-            report.notes += [f"{name}: {line}" for line in encoder.configure_from(config)]
+        name, config = contents.configuration() or (None, None)
+        lines = encoder.configure_from(config)
+        report.notes += [f"{name}: {line}" if name else line for line in lines]
     except EncoderError as error:
         report.refused = str(error)
 

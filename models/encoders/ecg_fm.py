@@ -150,28 +150,30 @@ class EcgFm(Encoder):
         """Where the norms are, as fairseq's ``cfg.model`` (or the old ``args``) says it; a line on what was decided.
 
         EncoderError for a configuration of another net: sizes, ``extractor_mode`` or a ``layer_norm_first`` that is
-        no boolean. Names that it lacks are taken as this form has them.
+        no boolean. Names that it lacks are taken as this form has them, and so are all where a file has no
+        configuration (``config`` None), whatever another file has said before.
         """
         model = fairseq.model_section(config)
         if not self.decided_by_checkpoint:
             return self._keep_form(model)
         _hold_sizes(model)
         mode = fairseq.look(model, "extractor_mode")
-        if mode not in ("default", fairseq.ABSENT):
+        if mode is not fairseq.ABSENT and not fairseq.agrees(mode, "default"):
             raise EncoderError(
-                f"{self.name}: found extractor_mode {mode!r} in the checkpoint's configuration; expected 'default', "
-                "a group norm a channel after the first convolution"
+                f"{self.name}: found extractor_mode {fairseq.said(mode)} in the checkpoint's configuration; "
+                "expected 'default', a group norm a channel after the first convolution"
             )
         first = fairseq.look(model, "layer_norm_first")
         if first is fairseq.ABSENT:
             self.net.encoder.norm_first = self.norm_first
-            return [
-                "the checkpoint's configuration does not name layer_norm_first: the norms stay "
-                f"{_place(self.norm_first)}"
-            ]
+            why = "the checkpoint's configuration does not name layer_norm_first"
+            if config is None:
+                why = "the file has no configuration"
+            return [f"{why}: the norms stay {_place(self.norm_first)}"]
         if not isinstance(first, bool):
             raise EncoderError(
-                f"{self.name}: found layer_norm_first {first!r} in the checkpoint's configuration; expected a boolean"
+                f"{self.name}: found layer_norm_first {fairseq.said(first)} in the checkpoint's configuration; "
+                "expected a boolean"
             )
         self.net.encoder.norm_first = first
         return [f"layer_norm_first {first} in the checkpoint's configuration: norms {_place(first)}"]
@@ -188,7 +190,11 @@ class EcgFm(Encoder):
             "layer_norm_first": self.net.encoder.norm_first,
             "extractor_mode": "default" if groups > 1 else None,
         }
-        if other := [f"{name} {found!r}" for name, found in said.items() if found != own[name]]:
+        if other := [
+            f"{name} {fairseq.said(found)}"
+            for name, found in said.items()
+            if not fairseq.agrees(found, own[name])
+        ]:
             return [
                 f"the checkpoint's configuration says otherwise ({', '.join(other)}): {self.name} keeps {form}, and "
                 "its features are not those that were pre-trained"
@@ -203,14 +209,13 @@ def _place(norm_first: bool) -> str:
 def _hold_sizes(model: Any) -> None:
     for name, expected in HELD.items():
         found = fairseq.look(model, name)
-        if found is not fairseq.ABSENT and (
-            found != expected or isinstance(found, bool) != isinstance(expected, bool)
-        ):
+        if found is not fairseq.ABSENT and not fairseq.agrees(found, expected):
             raise EncoderError(
-                f"found {name} {found!r} in the checkpoint's configuration; expected {expected!r}, as this net has it"
+                f"found {name} {fairseq.said(found)} in the checkpoint's configuration; expected {expected!r}, as this "
+                "net has it"
             )
     layers = fairseq.look(model, "conv_feature_layers")
     if layers is not fairseq.ABSENT and (found := fairseq.conv_layers(layers)) != CONV_LAYERS:
         raise EncoderError(
-            f"found conv_feature_layers {found} in the checkpoint's configuration; expected {CONV_LAYERS}"
+            f"found conv_feature_layers {fairseq.said(found)} in the checkpoint's configuration; expected {CONV_LAYERS}"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import reprlib
 from collections.abc import Mapping
 from enum import Enum
 from typing import Any
@@ -10,6 +11,47 @@ from typing import Any
 from models.encoders.card import EncoderError
 
 ABSENT = object()
+LONGEST = 1000
+"""Characters of a text that is parsed, and entries of a list that is compared."""
+
+
+class _Short(reprlib.Repr):
+    """Plain values, cut off; of anything else the name of its type, since its text may have no end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxlist, self.maxtuple, self.maxstring = 2, 10, 10, 80
+
+    def repr1(self, x: Any, level: int) -> str:
+        if isinstance(x, int) and x.bit_length() > 200:
+            return f"an integer of {x.bit_length()} bits"
+        if x is None or isinstance(x, (bool, int, float)):
+            return repr(x)
+        if isinstance(x, str):
+            return self.repr_str(x, level)
+        if isinstance(x, list):
+            return self.repr_list(x, level)
+        if isinstance(x, tuple):
+            return self.repr_tuple(x, level)
+        return f"a {type(x).__name__}"
+
+
+said = _Short().repr
+"""A value of a configuration as a message shows it: short, whatever it is."""
+
+
+def agrees(found: Any, expected: Any) -> bool:
+    """Whether a value is the plain one that is expected, or a flat list of those; a boolean is no number, and a list
+    may stand for a tuple. What is neither is not even compared."""
+    if isinstance(expected, (list, tuple)):
+        return (
+            isinstance(found, (list, tuple))
+            and len(found) == len(expected) <= LONGEST
+            and all(map(agrees, found, expected))
+        )
+    if expected is None or not isinstance(found, (bool, int, float, str)):
+        return found is expected
+    return isinstance(found, bool) == isinstance(expected, bool) and found == expected
 
 
 def look(holder: Any, name: str) -> Any:
@@ -51,15 +93,27 @@ def conv_layers(declared: Any) -> list[tuple[int, ...]]:
     fairseq evaluates that text; here only lists, tuples, integers, ``+`` and ``*`` are read. EncoderError for more.
     """
     try:
-        made = (
-            _value(ast.parse(declared.strip(), mode="eval").body) if isinstance(declared, str) else declared
-        )
-        return [tuple(int(each) for each in layer) for layer in made]
-    except (SyntaxError, TypeError, ValueError, RecursionError) as error:
+        made = declared
+        if isinstance(declared, str):
+            if len(declared) > LONGEST:
+                raise ValueError("too long")
+            made = _value(ast.parse(declared.strip(), mode="eval").body)
+        if not isinstance(made, (list, tuple)) or len(made) > LONGEST:
+            raise TypeError("no list of layers")
+        return [_layer(each) for each in made]
+    except (SyntaxError, TypeError, ValueError, RecursionError, MemoryError) as error:
         raise EncoderError(
-            f"conv_feature_layers: found {str(declared)[:80]!r}; expected a list of (outputs, kernel, stride), as "
+            f"conv_feature_layers: found {said(declared)}; expected a list of (outputs, kernel, stride), as "
             '"[(256, 2, 2)] * 4"'
         ) from error
+
+
+def _layer(declared: Any) -> tuple[int, ...]:
+    if not isinstance(declared, (list, tuple)) or len(declared) > 10:
+        raise TypeError("no layer")
+    if not all(type(each) is int for each in declared):
+        raise TypeError("no whole numbers")
+    return tuple(declared)
 
 
 def _value(node: ast.expr) -> Any:

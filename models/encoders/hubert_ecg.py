@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from models.encoders.card import EncoderError
 from models.encoders.contract import Encoder
-from models.encoders.fairseq import ABSENT, look
+from models.encoders.fairseq import ABSENT, agrees, look, said
 from models.encoders.parts import PositionalConv, SelfAttention
 
 RATE = 100
@@ -178,23 +178,26 @@ class HubertEcg(Encoder):
         self.net = _Hubert()
 
     def encode(self, x: torch.Tensor) -> torch.Tensor:
-        return self.net(preprocess(x).flatten(1))
+        return self.net(preprocess(x).to(x.dtype).flatten(1))
 
     def configure_from(self, config: Any) -> list[str]:
         """Holds the sizes and the places of the norms in the file's ``model_config`` against this net's.
 
         EncoderError where one differs: some would load whole and give other features. Names that it lacks are not
-        asked for.
+        asked for; nothing is where a file has no configuration (``config`` None).
         """
-        said = {name: look(config, name) for name in HELD}
-        said = {name: tuple(each) if isinstance(each, list) else each for name, each in said.items()}
-        said = {name: each for name, each in said.items() if each is not ABSENT}
+        if config is None:
+            return []
+        found = {name: look(config, name) for name in HELD}
+        found = {name: each for name, each in found.items() if each is not ABSENT}
         if other := [
-            f"{name} {each!r}, not {HELD[name]!r}" for name, each in said.items() if each != HELD[name]
+            f"{name} {said(each)}, not {HELD[name]!r}"
+            for name, each in found.items()
+            if not agrees(each, HELD[name])
         ]:
             raise EncoderError(
                 f"{self.name}: found another net in the checkpoint's configuration: {'; '.join(other)}"
             )
         return [
-            f"{len(said)} of {len(HELD)} points of the net are in the checkpoint's configuration and agree"
+            f"{len(found)} of {len(HELD)} points of the net are in the checkpoint's configuration and agree"
         ]

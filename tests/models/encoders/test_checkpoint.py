@@ -59,6 +59,8 @@ class Small(Encoder):
 
     def configure_from(self, config: object) -> list[str]:
         self.asked.append(config)
+        if config is None:
+            return []
         if config.get("layers") == 99:
             raise EncoderError("found 99 layers; expected 1")
         return [f"{config.get('layers')} layers"]
@@ -226,6 +228,13 @@ def test_the_configuration_comes_as_plain_values(tmp_path):
     encoder = Small()
     load(encoder, *lightning(tmp_path / "file.ckpt", weights()))
     assert encoder.asked == [{"layers": 4, "config": {"a": 1}}]
+
+
+def test_an_encoder_hears_that_a_file_has_no_configuration(tmp_path):
+    encoder = Small()
+    load(encoder, *old_fairseq(tmp_path / "file.pt", weights()))
+    load(encoder, *bare(tmp_path / "bare.pt", weights()))
+    assert encoder.asked == [{"layers": 6}, None]
 
 
 def test_a_configuration_that_is_refused_loads_nothing(tmp_path):

@@ -14,6 +14,7 @@ import torch
 
 from models import encoders
 from models.encoders import EncoderError, fairseq
+from models.encoders.checkpoint import load
 from models.encoders.ecg_fm import EcgFm
 from tests.models.encoders import golden, weights
 
@@ -235,7 +236,58 @@ def test_without_a_word_on_it_the_norms_stay_and_that_is_said(silent):
     encoder.configure_from({"model": {"layer_norm_first": True}})  # of another file
     lines = encoder.configure_from(silent)
     assert encoder.net.encoder.norm_first is False
-    assert "does not name layer_norm_first" in lines[0]
+    why = "the file has no configuration: the norms stay at the beginning"
+    assert (why if silent is None else "does not name layer_norm_first") in lines[0]
+
+
+def shared():
+    """A list of two to the sixty parts, were each looked at by itself."""
+    made = [12]
+    for _ in range(60):
+        made = [made, made]
+    return made
+
+
+ENDLESS = {
+    "a tensor": torch.tensor([12, 12]),
+    "parts that share themselves": shared(),
+    "a long text": "-" * 200_000 + "1",
+    "a deep text": "-" * 900 + "1",
+    "a large number": 1 << 100_000,
+    "layers of parts that share themselves": [shared()] * 4,
+    "layers of tensors": [torch.ones(3)] * 4,
+    "layers of large numbers": [(1 << 100_000, 2, 2)] * 4,
+}
+
+
+@pytest.mark.parametrize("value", ENDLESS)
+@pytest.mark.parametrize(
+    "name", ["encoder_layers", "conv_feature_layers", "extractor_mode", "layer_norm_first"]
+)
+def test_whatever_a_configuration_holds_is_refused_at_once_and_in_few_words(name, value):
+    with pytest.raises(EncoderError, match=f"(?s){name}.*expected") as caught:
+        unbuilt().configure_from({"model": {**NAMED, "layer_norm_first": True, name: ENDLESS[value]}})
+    assert len(str(caught.value)) < 600
+    (line,) = unbuilt(**SEED).configure_from({"model": {name: ENDLESS[value]}})
+    assert len(line) < 600
+
+
+def test_a_bare_file_after_another_takes_the_declared_form(tmp_path):
+    """What a file has said of its norms is not kept for the next one."""
+    encoder, card = unbuilt(), encoders.card("ecg_fm")
+    encoder.net.to_empty(device="cpu")
+    state = {
+        key: torch.full((1,) * value.ndim, 0.5).expand(value.shape)
+        for key, value in encoder.net.state_dict().items()
+    }
+    torch.save({"cfg": {"model": {"layer_norm_first": True}}, "model": state}, tmp_path / "first.pt")
+    torch.save(state, tmp_path / "bare.pt")
+    assert "norms before" in load(encoder, tmp_path / "first.pt", card).notes[0]
+    assert encoder.net.encoder.norm_first is True
+    assert load(encoder, tmp_path / "bare.pt", card).notes == [
+        "the file has no configuration: the norms stay at the beginning and after each block"
+    ]
+    assert encoder.net.encoder.norm_first is False
 
 
 WRONG = {

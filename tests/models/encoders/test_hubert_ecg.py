@@ -269,8 +269,15 @@ def test_a_configuration_of_this_net_is_accepted_in_any_form(hubert):
         ("feat_extract_norm", "layer"),
         ("layer_norm_eps", 1e-6),
         ("conv_stride", [5, 2]),
+        ("hidden_size", torch.tensor([768, 768])),
+        ("conv_dim", [torch.ones(2)] * 5),
+        ("conv_bias", 0),
     ],
 )
 def test_a_configuration_of_another_net_is_refused_whatever_its_shapes(hubert, name, value):
     with pytest.raises(EncoderError, match=f"hubert_ecg: found another net .*: {name} "):
         hubert.configure_from({**CONFIG, name: value})
+
+
+def test_a_file_without_a_configuration_is_not_asked(hubert):
+    assert hubert.configure_from(None) == []
