@@ -703,13 +703,13 @@ def encoders_check(name, file, home, json) -> None:
         card = registry.card(name)
         path = file or card.checkpoint()
         if path is None or not path.exists():
-            looked = file or looked_for(card)
+            looked = str(file or looked_for(card) or "and its card names none")
+            unset = ", which is not set" if looked.startswith("$") else ""
             raise UsageError(
-                f"{name}: found no checkpoint {looked}"
-                if looked
-                else f"{name}: found no FILE, and its card names none"
+                f"{name}: found no checkpoint, {looked}{unset}",
+                f"give FILE, or put it there{f' from {card.url}' if card.url else ''}",
             )
-        encoder = registry.create(name)
+        encoder = registry.build(card)
     with encoder_errors(InputError):
         from models.encoders.checkpoint import check
 

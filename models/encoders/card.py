@@ -53,12 +53,13 @@ class Card:
     notes: tuple[str, ...] = ()
 
     def checkpoint(self) -> Path | None:
-        """Where the checkpoint lies under the named root, None without a root, a file name or the file itself."""
-        for variable in ROOTS:
-            if self.file and (root := os.environ.get(variable)):
-                path = Path(root) / self.file
-                return path if path.is_file() else None
-        return None
+        """Where the checkpoint lies under the first root that has it, None without a root, a file name or the file."""
+        return next((path for path in self.looked_for() if path.exists()), None)
+
+    def looked_for(self) -> list[Path]:
+        """Where the checkpoint would lie under each root that the environment names."""
+        roots = [root for variable in ROOTS if (root := os.environ.get(variable))]
+        return [Path(root).expanduser() / self.file for root in roots] if self.file else []
 
 
 def folder() -> Path:
@@ -75,7 +76,7 @@ def names() -> list[str]:
 def card(name: str) -> Card:
     """EncoderError for a name without a card, or a card that does not say what it must."""
     path = folder() / f"{name}.json"
-    if not path.is_file():
+    if name not in names():
         raise EncoderError(f"found no encoder {name!r}; expected one of: {', '.join(names())}")
     try:
         declared = json.loads(path.read_text(encoding="utf-8"))
@@ -106,9 +107,11 @@ def _parse(name: str, path: Path, declared: Any) -> Card:
         return given
 
     declared = known(declared, _FIELDS, "the card")
-    if not declared.get("title") or ":" not in str(declared.get("class")):
-        raise EncoderError(f"{path}: expected a title, and a class as <module>:<class>")
     given = known(declared.get("checkpoint") or {}, _CHECKPOINT, "checkpoint")
+    _hold_types(path, declared, _KINDS)
+    _hold_types(path, given, _CHECKPOINT_KINDS)
+    if not declared.get("title") or ":" not in declared.get("class", ""):
+        raise EncoderError(f"{path}: expected a title, and a class as <module>:<class>")
     rules = Rules(
         containers=tuple(given.get("containers", [""])),
         strip=tuple(given.get("strip", [])),
@@ -116,12 +119,12 @@ def _parse(name: str, path: Path, declared: Any) -> Card:
         rename=tuple((pattern, to) for pattern, to in given.get("rename", [])),
         may_lack=tuple(given.get("may_lack", [])),
     )
-    for pattern in (*rules.drop, *rules.may_lack, *(each for each, _ in rules.rename)):
+    for pattern, to in (*((each, "") for each in (*rules.drop, *rules.may_lack)), *rules.rename):
         try:
-            re.compile(pattern)
-        except re.error as error:
+            re.compile(pattern).sub(to, "")
+        except (re.error, IndexError) as error:
             raise EncoderError(
-                f"{path}: found the pattern {pattern!r}, no regular expression ({error})"
+                f"{path}: found the pattern {pattern!r} with {to!r}, no regular expression ({error})"
             ) from error
     return Card(
         name=name,
@@ -138,3 +141,35 @@ def _parse(name: str, path: Path, declared: Any) -> Card:
         pretrained_on=tuple(declared.get("pretrained_on", [])),
         notes=tuple(declared.get("notes", [])),
     )
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _is_pairs(value: Any) -> bool:
+    return isinstance(value, list) and all(_is_texts(each) and len(each) == 2 for each in value)
+
+
+_TEXT = ("a text", lambda value: isinstance(value, str))
+_TEXTS = ("a list of texts", _is_texts)
+_KINDS = {
+    **dict.fromkeys(("title", "class", "licence", "citation"), _TEXT),
+    **dict.fromkeys(("pretrained_on", "notes"), _TEXTS),
+    "options": ("an object", lambda value: isinstance(value, dict)),
+    "parameters": ("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool)),
+}
+_CHECKPOINT_KINDS = {
+    **dict.fromkeys(("file", "url"), _TEXT),
+    **dict.fromkeys(("containers", "strip", "drop", "may_lack"), _TEXTS),
+    "rename": ("a list of pairs [pattern, replacement]", _is_pairs),
+}
+_FIELDS = {*_KINDS, "checkpoint"}
+_CHECKPOINT = set(_CHECKPOINT_KINDS)
+
+
+def _hold_types(path: Path, given: dict[str, Any], kinds: dict[str, Any]) -> None:
+    """A text in place of a list would be read letter by letter."""
+    for name, value in given.items():
+        if name in kinds and not kinds[name][1](value):
+            raise EncoderError(f"{path}: {name}: found {value!r}; expected {kinds[name][0]}")

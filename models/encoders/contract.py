@@ -42,6 +42,7 @@ class Encoder(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         _hold_declared(self, type(self).__name__)
+        _hold_class(self, type(self).__name__)
         self.preparation = Preparation()
         self.filled = 0
 
@@ -74,6 +75,11 @@ class Encoder(nn.Module):
         samples a second, `model_fs` when it is not given. Samples that `nan` filled are counted in ``filled`` (a
         running total). EncoderError for anything that is not such a window.
         """
+        if self.frozen and (
+            any(each.training for each in self.modules())
+            or any(each.requires_grad for each in self.parameters())
+        ):
+            self.freeze()
         window, filled = prepare(x, self, fs=fs, leads=leads)
         self.filled += filled
         return features_of(self.encode(window), len(window), self.feature_dim)
@@ -82,6 +88,12 @@ class Encoder(nn.Module):
         """The parameters in ``early`` and ``late`` and, where a checkpoint brings some that no feature depends on,
         ``unused``: each parameter in one group. EncoderError when one is in none or in two."""
         groups: dict[str, list[nn.Parameter]] = {"early": [], "late": [], "unused": []}
+        names = [name for name, _ in self.state_module.named_parameters()]
+        for begin in (begin for group in groups for begin in getattr(self, group) if begin):
+            if not any(name.startswith(begin) for name in names):
+                raise EncoderError(
+                    f"{self.name}: no parameter's name begins with {begin!r}; found {', '.join(names[:5])} …"
+                )
         for name, parameter in self.state_module.named_parameters():
             groups[self._group(name)].append(parameter)
         inside = {id(each) for group in groups.values() for each in group}
@@ -106,7 +118,10 @@ class Encoder(nn.Module):
         return best[0]
 
     def freeze(self) -> Encoder:
-        """Fixed for good: no gradients, and eval mode whatever `train` says, so that batch norms and dropout stay."""
+        """Fixed for good: no gradients, and eval mode whatever `train` says, so that batch norms and dropout stay.
+
+        A call holds that again, should something around the encoder have switched it.
+        """
         self.frozen = True
         self.requires_grad_(False)
         return self.eval()
@@ -133,7 +148,13 @@ class Adopted(Encoder):
         parameters = list(self.net.parameters())
         if not hasattr(self.net, "get_layer_groups"):
             return {"early": [], "late": parameters}
-        groups = {name: list(group) for name, group in self.net.get_layer_groups().items()}
+        returned = self.net.get_layer_groups()
+        if not isinstance(returned, dict):
+            raise EncoderError(
+                f"{type(self.net).__name__}.get_layer_groups: found {type(returned).__name__}; expected a "
+                "dictionary with early and late"
+            )
+        groups = {name: list(group) for name, group in returned.items()}
         given = [id(each) for group in groups.values() for each in group]
         if set(groups) != {"early", "late"} or sorted(given) != sorted(map(id, parameters)):
             raise EncoderError(
@@ -143,7 +164,7 @@ class Adopted(Encoder):
         return groups
 
 
-def _hold_declared(module: nn.Module, name: str) -> None:
+def _hold_declared(module: Any, name: str) -> None:
     """EncoderError without the four attributes, and for a window whose samples are not its seconds at its rate."""
     for attribute in DECLARED:
         if not hasattr(module, attribute):
@@ -158,6 +179,50 @@ def _hold_declared(module: nn.Module, name: str) -> None:
         raise EncoderError(
             f"{name}: found model_seq_len {module.model_seq_len}; expected chunk_seconds × model_fs, "
             f"{samples_needed(module.chunk_seconds, module.model_fs)}"
+        )
+
+
+def _hold_class(encoder: Any, name: str) -> None:
+    """EncoderError for texts in place of tuples, which are read letter by letter, for other leads and units."""
+    for attribute in ("early", "late", "unused", "leads"):
+        value = getattr(encoder, attribute)
+        if not isinstance(value, (tuple, list)) or not all(isinstance(each, str) for each in value):
+            raise EncoderError(
+                f"{name}: found {attribute} {value!r}; expected a tuple of texts, as in ('stem.',)"
+            )
+    if strange := [lead for lead in encoder.leads if lead not in LEADS]:
+        raise EncoderError(
+            f"{name}: found the leads {', '.join(strange)}; expected some of {', '.join(LEADS)}"
+        )
+    if encoder.units != "mV":
+        raise EncoderError(f"{name}: found units {encoder.units!r}; a window comes in mV: scale it in encode")
+
+
+def declaration(kind: Any) -> dict[str, Any]:
+    """What a class of the contract, or of the benchmark's form, declares. EncoderError where it does not."""
+    if not isinstance(kind, type) or not issubclass(kind, nn.Module):
+        raise EncoderError(f"found {kind!r}; expected a class of torch modules")
+    _hold_declared(kind, kind.__name__)
+    if issubclass(kind, Encoder):
+        _hold_class(kind, kind.__name__)
+    said = {name: getattr(kind, name) for name in DECLARED}
+    return said | {"leads": list(getattr(kind, "leads", LEADS))}
+
+
+def hold_made(encoder: Encoder) -> None:
+    """EncoderError for a subclass that has no ``net``, no `encode`, or a ``forward`` of its own, which is the
+    contract's."""
+    name = type(encoder).__name__
+    if type(encoder).forward is not Encoder.forward:
+        raise EncoderError(
+            f"{name} defines forward; expected encode(self, x), which gets the prepared window"
+        )
+    if type(encoder).encode is Encoder.encode:
+        raise EncoderError(f"{name} defines no encode(self, x); expected one, which returns the features")
+    own = type(encoder).state_module is not Encoder.state_module
+    if not own and not isinstance(dict(encoder.named_children()).get("net"), nn.Module):
+        raise EncoderError(
+            f"{name} builds no self.net; expected a torch module, whose parameters are the encoder's"
         )
 
 

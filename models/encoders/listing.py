@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import os
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-from models.encoders.card import ROOTS, Card, card, names
+from models.encoders import kind
+from models.encoders.card import ROOTS, Card, EncoderError, card, folder, names
 
 
 @dataclass(frozen=True)
@@ -27,12 +25,17 @@ class Listed:
     looked_for: str | None
     url: str | None
     licence: str
+    citation: str
+    pretrained_on: list[str]
+    notes: list[str]
     fault: str | None
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
     def as_text(self) -> str:
+        if not self.title:
+            return f"{self.name}: {self.fault}"
         takes = [self.fault] if self.fault else [f"{self.chunk_seconds:g} s at {self.model_fs} Hz"]
         if self.leads:
             takes.append(
@@ -47,6 +50,8 @@ class Listed:
             f"  takes       {', '.join(takes)}",
             f"  checkpoint  {self._place()}",
         ]
+        if self.pretrained_on:
+            lines.append(f"  trained on  {'; '.join(self.pretrained_on)}")
         return "\n".join(lines + ([f"  licence     {self.licence}"] if self.licence else []))
 
     def _place(self) -> str:
@@ -59,43 +64,51 @@ class Listed:
 
 
 def listed() -> list[Listed]:
-    """Every card by name. EncoderError for a card that does not say what it must."""
-    return [_listed(card(name)) for name in names()]
+    """Every card by name; a card or a class that is broken has a ``fault`` and hides no other."""
+    return [_listed(name) for name in names()]
 
 
 def looked_for(card: Card) -> str | None:
     """The path of a checkpoint under the first root that the environment names; with the variable where none is set."""
     if card.file is None:
         return None
-    root = next((found for variable in ROOTS if (found := os.environ.get(variable))), None)
-    return str(Path(root) / card.file) if root else f"${ROOTS[0]}/{card.file}"
+    return next(map(str, card.looked_for()), f"${ROOTS[0]}/{card.file}")
 
 
-def _listed(card: Card) -> Listed:
-    fault, kind = _class(card)
-    leads = getattr(kind, "leads", None)
-    found = card.checkpoint()
+def _listed(name: str) -> Listed:
+    try:
+        found = card(name)
+    except EncoderError as error:
+        found, fault, declared = Card(name, "", "", folder() / f"{name}.json"), str(error), {}
+    else:
+        fault, declared = _declared(found)
+    file = found.checkpoint()
     return Listed(
-        name=card.name,
-        title=card.title,
-        chunk_seconds=getattr(kind, "chunk_seconds", None),
-        model_fs=getattr(kind, "model_fs", None),
-        feature_dim=getattr(kind, "feature_dim", None),
-        leads=list(leads) if leads else None,
-        parameters=card.parameters,
-        checkpoint=str(found) if found else None,
-        looked_for=looked_for(card),
-        url=card.url,
-        licence=card.licence,
+        name=name,
+        title=found.title,
+        chunk_seconds=declared.get("chunk_seconds"),
+        model_fs=declared.get("model_fs"),
+        feature_dim=declared.get("feature_dim"),
+        leads=declared.get("leads"),
+        parameters=found.parameters,
+        checkpoint=str(file) if file else None,
+        looked_for=looked_for(found),
+        url=found.url,
+        licence=found.licence,
+        citation=found.citation,
+        pretrained_on=list(found.pretrained_on),
+        notes=list(found.notes),
         fault=fault,
     )
 
 
-def _class(card: Card) -> tuple[str | None, Any]:
-    module, _, name = card.entry.partition(":")
+def _declared(found: Card) -> tuple[str | None, dict[str, Any]]:
+    """What is wrong with the class of a card, and what it declares when nothing is."""
     try:
-        return None, getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        if getattr(error, "name", None) in ("torch", "scipy"):
-            return f"needs {error.name} (the extra `train`)", None
-        return f"{card.entry} cannot be imported ({error})", None
+        declared = kind(found)
+        from models.encoders.contract import declaration
+
+        return None, declaration(declared)
+    except EncoderError as error:
+        missing = getattr(error.__cause__, "name", None)
+        return (f"needs {missing} (the extra `train`)" if missing in ("torch", "scipy") else str(error)), {}

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 LEADS = ("I", "II", "III", "aVR", "aVL", "aVF", "V1", "V2", "V3", "V4", "V5", "V6")
 """The standard order of the twelve leads, as PTB-XL and the benchmark have it."""
 
+HIGHEST = 1_000_000
+"""Hz; more is a mistake."""
+
 RESAMPLE = ("band_limited", "linear")
 NAN = ("error", "zero")
 
@@ -33,6 +36,8 @@ class Preparation:
 
     @classmethod
     def of(cls, *, parity: bool, resample: str | None, nan: str | None) -> Preparation:
+        if not isinstance(parity, bool):
+            raise EncoderError(f"parity: found {parity!r}; expected True or False")
         for what, given, known in (("resample", resample, RESAMPLE), ("nan", nan, NAN)):
             if given is not None and given not in known:
                 raise EncoderError(f"{what}: found {given!r}; expected one of: {', '.join(known)}")
@@ -46,7 +51,9 @@ class Preparation:
 def prepare(
     x: torch.Tensor, encoder: Encoder, *, fs: float | None, leads: list[str] | tuple[str, ...] | None
 ) -> tuple[torch.Tensor, int]:
-    """float32 (B, the encoder's leads, model_seq_len), and how many missing samples were filled.
+    """(B, the encoder's leads, model_seq_len), and how many missing samples were filled.
+
+    float32 until the end, then on the parameters' device and in their type.
 
     In this order: leads are chosen, NaN is refused or filled, the rate is changed. ``fs`` is any real number, numpy's
     too. EncoderError names what was found and expected.
@@ -59,12 +66,16 @@ def prepare(
     if x.shape[-1] != encoder.model_seq_len or (fs not in (None, encoder.model_fs)):
         x = _linear(x, encoder) if how.resample == "linear" else _band_limited(x, encoder, fs)
     parameter = next(encoder.parameters(), None)
-    return (x if parameter is None else x.to(parameter.device)), filled
+    return (x if parameter is None else x.to(parameter.device, parameter.dtype)), filled
 
 
 def _hold_form(x: object) -> None:
     if not isinstance(x, torch.Tensor):
         raise EncoderError(f"found {type(x).__name__}; expected a torch tensor (B, leads, T)")
+    if x.layout != torch.strided or x.is_meta:
+        raise EncoderError(
+            f"found a {'meta' if x.is_meta else 'sparse'} tensor; expected one with its values"
+        )
     if x.ndim != 3:
         raise EncoderError(f"found a tensor {tuple(x.shape)}; expected three dimensions (B, leads, T)")
     if not x.is_floating_point():
@@ -81,8 +92,10 @@ def _rate(fs: object) -> float | None:
     """numpy's numbers are numbers too."""
     if fs is None:
         return None
-    if isinstance(fs, bool) or not isinstance(fs, numbers.Real) or not math.isfinite(fs) or fs < 1:
-        raise EncoderError(f"fs: found {fs!r}; expected samples a second (Hz), a number of at least 1")
+    if isinstance(fs, bool) or not isinstance(fs, numbers.Real) or not 1 <= fs <= HIGHEST:
+        raise EncoderError(
+            f"fs: found {repr(fs)[:40]}; expected samples a second (Hz), a number from 1 to {HIGHEST:,}"
+        )
     return float(fs)
 
 
@@ -99,8 +112,8 @@ def _select(
                 f"name a channel, {', '.join(encoder.leads)} among them"
             )
         leads = LEADS
-    if isinstance(leads, str):
-        raise EncoderError(f"leads: found the text {leads!r}; expected a list with a name a channel")
+    if not isinstance(leads, (list, tuple)):
+        raise EncoderError(f"leads: found {leads!r}; expected a list with a name a channel")
     standard = {lead.upper(): lead for lead in LEADS}
     given = [standard.get(str(lead).strip().upper(), str(lead)) for lead in leads]
     if len(given) != channels:
@@ -119,7 +132,7 @@ def _select(
 
 
 def samples_needed(chunk_seconds: float, fs: float) -> int:
-    """Samples of a window at a rate: as many as cover it."""
+    """Samples of a window at a rate: as many as cover it. One less will do where they end between two samples."""
     return math.ceil(round(chunk_seconds * fs, 6))
 
 
@@ -132,7 +145,7 @@ def _hold_length(x: torch.Tensor, encoder: Encoder, fs: float | None, *, any_len
             f"found {found} samples and no rate; expected {encoder.model_seq_len} at {encoder.model_fs} Hz, or fs=..."
         )
     needed = samples_needed(encoder.chunk_seconds, fs)
-    if found == needed:
+    if found in (needed, math.floor(round(encoder.chunk_seconds * fs, 6))):
         return
     fault = "too short" if found < needed else "too long"
     step = (
@@ -174,8 +187,9 @@ def _linear(x: torch.Tensor, encoder: Encoder) -> torch.Tensor:
 
 
 def _band_limited(x: torch.Tensor, encoder: Encoder, fs: float | None) -> torch.Tensor:
-    """scipy's polyphase filter (Kaiser window, beta 5; its ripple is below 1e-3), the ends carried on along the line
-    through the first and the last sample, so that there is no jump.
+    """scipy's polyphase filter (Kaiser window, beta 5), the ends carried on along the line through the first and the
+    last sample, so that there is no jump. A window that was cut a part of a sample short is filled up with its last
+    value.
 
     The ratio of the rates is the nearest fraction whose denominator is at most 10,000 or two windows: the last sample
     is half a sample off at most, and not at all for a rate in whole Hz.
@@ -193,4 +207,6 @@ def _band_limited(x: torch.Tensor, encoder: Encoder, fs: float | None) -> torch.
     made = resample_poly(
         x.detach().cpu().double().numpy(), ratio.numerator, ratio.denominator, axis=-1, padtype="line"
     )
-    return torch.from_numpy(made[..., : encoder.model_seq_len]).to(x)
+    resampled = torch.from_numpy(made[..., : encoder.model_seq_len])
+    lacking = encoder.model_seq_len - resampled.shape[-1]
+    return functional.pad(resampled, (0, lacking), mode="replicate").to(x)

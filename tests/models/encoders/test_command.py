@@ -83,6 +83,8 @@ def test_a_checkpoint_is_looked_for_under_the_first_root_that_is_set(tmp_path, m
     ours = place("LEADHOUSE_CHECKPOINTS", tmp_path / "ours", monkeypatch)
     assert row("merl").checkpoint == str(ours)
     ours.unlink()
+    assert row("merl").checkpoint == str(theirs)  # a root that lacks it hides no other
+    theirs.unlink()
     assert (row("merl").checkpoint, row("merl").looked_for) == (None, str(ours))
     assert f"not found: {ours}" in row("merl").as_text()
 
@@ -134,7 +136,7 @@ def test_rejected_files_are_one_and_wrong_usage_is_two(dummy_file, tmp_path, mon
         (("check", "mrl", dummy_file), 2, "found no encoder 'mrl'; expected one of: "),
         (("check", "dummy", tmp_path / "none.pt"), 2, "dummy: found no checkpoint"),
         (("check", "dummy"), 2, "its card names none"),
-        (("check", "merl"), 2, "found no checkpoint $LEADHOUSE_CHECKPOINTS/merl/"),
+        (("check", "merl"), 2, "found no checkpoint, $LEADHOUSE_CHECKPOINTS/merl/"),
         (("check",), 2, "Missing argument"),
         (("fetch",), 2, "No such command"),
     )

@@ -70,7 +70,7 @@ BAD = {
         {"leads": ("I", *LEADS[:-1])},
         "found the lead I twice; expected each once",
     ),
-    "a text for names": (torch.zeros(1, 3, 200), {"leads": "III"}, "leads: found the text 'III'"),
+    "a text for names": (torch.zeros(1, 3, 200), {"leads": "III"}, "leads: found 'III'"),
     "infinite": (
         torch.full((1, 12, 200), math.inf),
         {},
