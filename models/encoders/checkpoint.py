@@ -10,7 +10,7 @@ import torch
 from models import encoders
 from models.encoders.card import Card, EncoderError
 from models.encoders.contents import Contents, read
-from models.encoders.keys import Match, look_at_values, match
+from models.encoders.keys import Match, look_at_values, look_for_beginning, match
 from models.encoders.report import Report
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def check(encoder: Encoder, path: Path, card: Card) -> Report:
     if found.whole:
         _configure(encoder, contents, report)
     else:
+        look_for_beginning(found, contents.tree, card.rules, encoder.state_module)
         report.fits = fitting(contents, found, card)
     if report.ok:
         _fill(encoder, found)

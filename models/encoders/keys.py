@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -15,12 +16,15 @@ from models.encoders.stubs import Name, Stub
 
 SHOWN = 10
 """How many keys a message spells out."""
+TRIED = 10
+"""How many beginnings of keys are taken off for a try."""
 
 
 @dataclass
 class Match:
     """``weights``: our key → the file's tensor as it is there, until `release`. All other fields name keys, ours or
-    the file's."""
+    the file's. ``beginning``: what the keys have before those that would fit, when all were dropped
+    (`look_for_beginning`)."""
 
     container: str | None
     in_file: int = 0
@@ -39,6 +43,7 @@ class Match:
     unequal: dict[str, str] = field(default_factory=dict)
     not_finite: list[str] = field(default_factory=list)
     places: str = ""
+    beginning: str = ""
 
     @property
     def whole(self) -> bool:
@@ -57,9 +62,15 @@ class Match:
             for name, words in FAULTS.items()
             if (found := getattr(self, name))
         ]
-        return lines + (
-            [f"without their beginning {prefix!r} they fit"] if (prefix := self._prefix()) else []
-        )
+        if self.missing and self.all_dropped:
+            lines.append(f"all {self.in_file:,} keys of the file were dropped by {shown(list(self.dropped))}")
+        prefix = self.beginning or self._prefix()
+        return lines + ([f"without their beginning {prefix!r} they fit"] if prefix else [])
+
+    @property
+    def all_dropped(self) -> bool:
+        """A rule of the card covers every key: none of them is the encoder's."""
+        return self.in_file > 0 and sum(map(len, self.dropped.values())) == self.in_file
 
     def _prefix(self) -> str:
         """What every unexpected key has before the name of a missing one, such as ``module.``."""
@@ -132,14 +143,34 @@ def match(tree: Any, rules: Rules, module: nn.Module) -> Match:
     return found
 
 
+def look_for_beginning(found: Match, tree: Any, rules: Rules, module: nn.Module) -> None:
+    """Notes what to take off the keys so that they fit, where the card's rules dropped all of them."""
+    if not (found.missing and found.all_dropped):
+        return
+    _, holder = _locate(tree, rules.containers)
+    counts: Counter[str] = Counter()
+    for key in holder:
+        parts = _text(key).split(".")[:5]
+        counts.update(".".join(parts[:depth]) + "." for depth in range(1, len(parts)))
+    there = replace(rules, containers=("",))
+    for beginning, _ in counts.most_common(TRIED):
+        shorter = {_text(key).removeprefix(beginning): value for key, value in holder.items()}
+        if match(shorter, there, module).whole:
+            found.beginning = beginning
+            return
+
+
 def look_at_values(found: Match, module: nn.Module) -> None:
-    """Faults that only the numbers show: NaN, infinity (also one that a cast would make), aliases that differ."""
+    """Faults that only the numbers show: NaN, infinity (also one that a cast would make), a variance below zero,
+    aliases that differ."""
     own = module.state_dict(keep_vars=True)
     for key, value in found.weights.items():
         cast = value.to(own[key].dtype)
         if cast.is_floating_point():
             if not _finite(cast):
                 found.not_finite.append(key)
+            elif key.rpartition(".")[2] == "running_var" and bool((cast < 0).any()):
+                found.kinds[key] = ("a value below zero", "a variance")
         elif not torch.equal(cast.to(value.dtype), value):
             found.kinds[key] = (f"{_kind(value)} beyond its range", _kind(own[key]))
     for key, others in aliases(own).items():

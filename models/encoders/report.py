@@ -7,6 +7,7 @@ from typing import Any
 
 from models.encoders.contents import Source
 from models.encoders.keys import Match, shown
+from models.encoders.stubs import needless
 
 
 @dataclass
@@ -78,6 +79,7 @@ class Report:
                 if self.ok
                 else f"does not load as {self.encoder}; nothing was loaded"
             ),
+            *self._warnings(),
             f"  sha256      {self.source.sha256}",
             f"  form        {self.source.form}, {self.source.size:,} bytes, read by: {self.source.reader}",
         ]
@@ -99,3 +101,10 @@ class Report:
         lines += [f"  note        {note}" for note in self.notes]
         lines += [f"  fault       {fault}" for fault in self.faults()]
         return "\n".join(lines)
+
+    def _warnings(self) -> list[str]:
+        names = needless(self.source.stubs)
+        word = "a function" if len(names) == 1 else "functions"
+        return (
+            [f"  WARNING     names {word} that no checkpoint needs: {shown(names)}; not run"] if names else []
+        )

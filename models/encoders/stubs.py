@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +32,38 @@ class Stub:
         for part in state if isinstance(state, tuple) else (state,):
             if isinstance(part, dict):
                 self.state.update(part)
+
+
+_RUN = frozenset(
+    (
+        "os",
+        "posix",
+        "nt",
+        "subprocess",
+        "sys",
+        "shutil",
+        "socket",
+        "importlib",
+        "runpy",
+        "pty",
+        "ctypes",
+        "code",
+        "codeop",
+        "pdb",
+        "webbrowser",
+        "urllib",
+        "http",
+    )
+)
+"""Modules with which a file would do something on the machine that reads it."""
+_RUN_BUILTINS = frozenset(
+    f"builtins.{name}" for name in ("eval", "exec", "compile", "open", "__import__", "input", "breakpoint")
+)
+
+
+def needless(names: Iterable[str]) -> list[str]:
+    """Those of the named functions and classes that no checkpoint needs, and an attack does."""
+    return [name for name in names if name.partition(".")[0] in _RUN or name in _RUN_BUILTINS]
 
 
 def plain(value: Any) -> Any:

@@ -76,8 +76,10 @@ def weights() -> dict[str, torch.Tensor]:
     """A state dict with other values than any that is made."""
     torch.manual_seed(5)
     net = _Net()
-    for value in net.state_dict().values():
+    for key, value in net.state_dict().items():
         value.copy_(torch.randn(value.shape) if value.is_floating_point() else torch.tensor(77))
+        if key.endswith("running_var"):
+            value.abs_()
     return collections.OrderedDict(net.state_dict())
 
 
@@ -359,6 +361,10 @@ FAULTS = {
         changed("bn.running_var", torch.full((4,), float("inf"))),
         "infinite weights: bn.running_var",
     ),
+    "a variance below zero": (
+        changed("bn.running_var", torch.tensor([1.0, -1e-3, 1.0, 1.0])),
+        r"bn.running_var \(found a value below zero, expected a variance\)",
+    ),
     "beyond float32": (
         changed("bn.bias", torch.full((4,), 1e300, dtype=torch.float64)),
         "infinite weights: bn.bias",
@@ -404,6 +410,42 @@ def test_a_beginning_that_all_keys_share_is_named(tmp_path):
     with pytest.raises(EncoderError) as caught:
         load(Small(), save(missing_more, tmp_path / "file.pt"), rules())
     assert "they fit" not in str(caught.value)
+
+
+DROPPING = {"drop": ("^(?!net\\.)",), "rename": (("^net\\.", ""),)}
+
+
+@pytest.mark.parametrize("beside", [{}, {"loss.weight": torch.ones(1)}], ids=["all", "most"])
+def test_keys_that_were_all_dropped_for_their_beginning_are_said_to_be(beside, tmp_path):
+    state = {f"model.net.{key}": value for key, value in weights().items()} | beside
+    message = refused(
+        save({"epoch": 1, "state_dict": state}, tmp_path / "file.pt"),
+        rules(containers=("state_dict", ""), **DROPPING),
+        "without their beginning 'model.' they fit",
+    )
+    assert f"all {len(state)} keys of the file were dropped by ^(?!net\\.)" in message
+
+
+def test_keys_that_were_all_dropped_and_would_not_fit_get_no_such_word(tmp_path):
+    state = {f"model.net.{key}": value for key, value in without("bn.bias").items()}
+    message = refused(
+        save(state, tmp_path / "file.pt"), rules(**DROPPING), "all 8 keys of the file were dropped by"
+    )
+    assert "they fit" not in message
+
+
+def test_a_function_that_no_checkpoint_needs_is_warned_of(tmp_path):
+    marker = tmp_path / "marker"
+    hidden = hostile.OBJECTS["os.system"](str(marker))
+    path = save({"epoch": hidden, "state_dict": weights()}, tmp_path / "file.pt")
+    report = load(Small(), path, rules(containers=("state_dict",)))
+    first, second, *_ = report.as_text().splitlines()
+    assert first.endswith("loads whole as small")
+    assert second.startswith("  WARNING ")
+    assert second.endswith(" names a function that no checkpoint needs: posix.system; not run")
+    assert not marker.exists()
+    harmless, card = lightning(tmp_path / "file.ckpt", weights())
+    assert "WARNING" not in load(Small(), harmless, card).as_text()
 
 
 def test_the_first_ten_keys_are_named_and_the_rest_counted(tmp_path):
