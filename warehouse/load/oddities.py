@@ -53,7 +53,7 @@ def note_oddities(files: list[AnnotationFile], annotation: pa.Table, report: Loa
     report.odd(
         "group of rows with one time stamp",
         int(starts.sum()),
-        np.unique(case[1:][tied]).tolist(),
+        sorted(set(case[1:][tied].tolist())),
         "kept, in the order of the file",
     )
     by_number, by_turns = _marker_faults(annotation, begin=markers[0])
