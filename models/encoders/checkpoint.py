@@ -84,7 +84,7 @@ def fitting(contents: Contents, found: Match, card: Card) -> list[str]:
         try:
             other = encoders.card(name)
             with torch.device("meta"):
-                module = encoders.create(name).state_module
+                module = encoders.build(other).state_module
             shares[name] = _share(match(contents.tree, other.rules, module))
         except Exception:  # an encoder of somebody's that cannot be made here says nothing about this file
             continue

@@ -60,7 +60,8 @@ class Encoder(nn.Module):
         raise NotImplementedError(f"{type(self).__name__} defines no encode(self, x)")
 
     def configure_from(self, config: Any) -> list[str]:
-        """What the checkpoint's own configuration decides; returns a line for each decision. Most decide nothing.
+        """What the checkpoint's own configuration, None where it has none, decides; returns a line for each decision.
+        Most decide nothing.
 
         EncoderError for a configuration that this encoder does not implement.
         """
