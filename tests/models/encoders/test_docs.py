@@ -61,6 +61,6 @@ def test_the_first_lines_run_and_give_what_they_say():
         for shape in re.findall(r"\((\d[\d, ]*)\)", code.split("fs=400)")[1])
     ]
     assert [tuple(names["sequence"].shape), tuple(names["pooled"].shape)] == said[:2]
-    assert names["early"]
-    assert names["late"]
+    assert names["groups"]["early"]
+    assert names["groups"]["late"]
     assert not names["encoder"].train().training
