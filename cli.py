@@ -697,17 +697,15 @@ def encoders_check(name, file, home, json) -> None:
     was loaded. Nothing in the file is run.
     """
     from models import encoders as registry
-    from models.encoders.listing import looked_for
+    from models.encoders.listing import absent, looked_for
 
     with encoder_errors(UsageError):
         card = registry.card(name)
         path = file or card.checkpoint()
         if path is None or not path.exists():
             looked = str(file or looked_for(card) or "and its card names none")
-            unset = ", which is not set" if looked.startswith("$") else ""
             raise UsageError(
-                f"{name}: found no checkpoint, {looked}{unset}",
-                f"give FILE, or put it there{f' from {card.url}' if card.url else ''}",
+                f"{name}: found no checkpoint, {absent(looked, card.url)}", "give FILE, or put it there"
             )
         encoder = registry.build(card)
     with encoder_errors(InputError):

@@ -161,36 +161,38 @@ def _read_safetensors(path: Path) -> tuple[str, Any, set[str]]:
 def _read_zip(path: Path) -> tuple[Any, ...]:
     """Reader, value, stubs; and a note where the file has no checksums."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()
+        archive = zipfile.ZipFile(path)
     except _DAMAGE as error:
         raise EncoderError(
             f"{path}: found the beginning of a zip archive and no whole directory at its end ({error}): it is cut off "
             f"or damaged; {EXPECTED}"
         ) from error
-    names = [member.filename for member in members]
-    root = zip_root(names)
-    if root is None:
-        shown = ", ".join(names[:5]) or "none"
-        raise EncoderError(f"{path}: found a zip archive without data.pkl (its members: {shown}); {EXPECTED}")
-    if f"{root}constants.pkl" in names:
-        raise EncoderError(
-            f"{path}: found a TorchScript archive, which is a program; expected its weights: "
-            "torch.save(module.state_dict(), …)"
-        )
-    checked = _hold(path)
+    with archive:
+        members = archive.infolist()
+        names = [member.filename for member in members]
+        root = zip_root(names)
+        if root is None:
+            shown = ", ".join(names[:5]) or "none"
+            raise EncoderError(
+                f"{path}: found a zip archive without data.pkl (its members: {shown}); {EXPECTED}"
+            )
+        if f"{root}constants.pkl" in names:
+            raise EncoderError(
+                f"{path}: found a TorchScript archive, which is a program; expected its weights: "
+                "torch.save(module.state_dict(), …)"
+            )
+        checked = _hold(path, archive)
     found = _read_torch(
         path, read_zip, mapped=all(each.compress_type == zipfile.ZIP_STORED for each in members)
     )
     return found if checked else (*found, NO_CHECKSUMS)
 
 
-def _hold(path: Path) -> bool:
+def _hold(path: Path, archive: zipfile.ZipFile) -> bool:
     """Whether the archive has checksums, once its sizes and they are seen to be right."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            hold_sizes(path, archive)
-            return hold_checksums(path, archive)
+        hold_sizes(path, archive)
+        return hold_checksums(path, archive)
     except EncoderError as error:
         raise EncoderError(f"{path}: found {error}; {EXPECTED}") from error
     except (*_DAMAGE, NotImplementedError) as error:

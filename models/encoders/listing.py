@@ -59,8 +59,7 @@ class Listed:
             return self.checkpoint
         if not self.looked_for:
             return "none is needed"
-        unset = ", which is not set" if self.looked_for.startswith("$") else ""
-        return f"not found: {self.looked_for}{unset}" + (f"; from {self.url}" if self.url else "")
+        return f"not found: {absent(self.looked_for, self.url)}"
 
 
 def listed() -> list[Listed]:
@@ -73,6 +72,12 @@ def looked_for(card: Card) -> str | None:
     if card.file is None:
         return None
     return next(map(str, card.looked_for()), f"${ROOTS[0]}/{card.file}")
+
+
+def absent(looked_for: str, url: str | None) -> str:
+    """In words: where a checkpoint that is not there belongs, and where the authors have it."""
+    unset = ", which is not set" if looked_for.startswith("$") else ""
+    return f"{looked_for}{unset}" + (f"; from {url}" if url else "")
 
 
 def _listed(name: str) -> Listed:

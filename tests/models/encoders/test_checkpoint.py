@@ -23,14 +23,7 @@ from models.encoders.checkpoint import check, load
 from models.encoders.contract import Encoder
 from tests.models.encoders import hostile
 
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Thousands of small tensors: threads that wait for each other take longer than the work."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 class _Net(nn.Module):

@@ -19,9 +19,7 @@ STAGES = [f"stage_list.{place}" for place in range(7)]
 
 @pytest.fixture(scope="module")
 def encoder():
-    made = encoders.create("ecg_founder")
-    weights.fill(made.state_module)
-    return made
+    return weights.filled("ecg_founder")
 
 
 @pytest.fixture(scope="module")

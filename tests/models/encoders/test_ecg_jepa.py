@@ -11,9 +11,10 @@ import torch
 
 from models import encoders
 from models.encoders import ecg_jepa
-from models.encoders.ecg_jepa import EcgJepa, cross_attention
+from models.encoders.ecg_jepa import cross_attention
 from models.encoders.keys import match
 from tests.models.encoders import golden, weights
+from tests.models.encoders.compare import deviation, outputs
 
 SELECTED = [0, 1, 6, 7, 8, 9, 10, 11]
 
@@ -23,9 +24,7 @@ def filled():
     """Two of the twelve blocks, which differ in nothing but their weights."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ecg_jepa, "BLOCKS", 2)
-        made = EcgJepa().eval()
-    weights.fill(made.state_module)
-    return made
+        return weights.filled("ecg_jepa")
 
 
 @pytest.fixture
@@ -38,15 +37,6 @@ def whole():
     """All twelve, without memory or values."""
     with torch.device("meta"):
         return encoders.create("ecg_jepa")
-
-
-def outputs(module, *given):
-    with torch.no_grad():
-        return module(*given)
-
-
-def deviation(found, expected):
-    return float((found - expected).abs().max() / expected.abs().max())
 
 
 # The attention

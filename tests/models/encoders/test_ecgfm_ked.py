@@ -16,9 +16,7 @@ from tests.models.encoders import golden, intermediate, weights
 
 @pytest.fixture(scope="module")
 def encoder():
-    made = encoders.create("ecgfm_ked")
-    weights.fill(made.state_module)
-    return made
+    return weights.filled("ecgfm_ked")
 
 
 @pytest.fixture(scope="module")

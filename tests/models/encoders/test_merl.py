@@ -15,9 +15,7 @@ LAYERS = ["layer1", "layer2", "layer3", "layer4"]
 
 @pytest.fixture(scope="module")
 def encoder():
-    made = encoders.create("merl")
-    weights.fill(made.state_module)
-    return made
+    return weights.filled("merl")
 
 
 @pytest.fixture(scope="module")

@@ -24,13 +24,7 @@ PUBLISHED = [name for name in encoders.names() if encoders.card(name).file]
 GAIN, DIRECTION = ".parametrizations.weight.original0", ".parametrizations.weight.original1"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Thousands of small tensors: threads that wait for each other take longer than the work."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def number(key: str) -> int:

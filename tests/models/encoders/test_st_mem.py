@@ -13,8 +13,8 @@ from models import encoders
 from models.encoders import st_mem
 from models.encoders.card import Rules
 from models.encoders.keys import match
-from models.encoders.st_mem import StMem
 from tests.models.encoders import weights
+from tests.models.encoders.compare import deviation, outputs
 
 DECODER = ("to_decoder_embedding.", "mask_embedding", "decoder_")
 ALIASES = [f"to_patch_embedding.{place}.{leaf}" for place in (1, 2, 3) for leaf in ("weight", "bias")]
@@ -25,9 +25,7 @@ def filled():
     """Two of the twelve blocks, which differ in nothing but their weights."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(st_mem, "BLOCKS", 2)
-        made = StMem().eval()
-    weights.fill(made.state_module)
-    return made
+        return weights.filled("st_mem")
 
 
 @pytest.fixture
@@ -40,15 +38,6 @@ def whole():
     """All twelve, without memory or values."""
     with torch.device("meta"):
         return encoders.create("st_mem")
-
-
-def outputs(module, *given):
-    with torch.no_grad():
-        return module(*given)
-
-
-def deviation(found, expected):
-    return float((found - expected).abs().max() / expected.abs().max())
 
 
 def seen_by(encoder, module, x):

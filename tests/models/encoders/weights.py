@@ -13,8 +13,18 @@ import zlib
 import numpy as np
 import torch
 
+from models import encoders
+from models.encoders.contract import Encoder
+
 KEPT = re.compile(r"(^|\.)pos_embed$|pos_embedding$|decoder_pos_embed$|\.kernel\.kernel\.(B|P|Q|w|omega|z)$")
 """Constants of the architecture, which stay as the encoder builds them."""
+
+
+def filled(name: str) -> Encoder:
+    """An encoder by name with these weights, in eval mode."""
+    encoder = encoders.create(name)
+    fill(encoder.state_module)
+    return encoder
 
 
 def fill(module: torch.nn.Module) -> torch.nn.Module:
