@@ -185,6 +185,7 @@ def _ten_times(source: Path, place: Path) -> Path:
                 case = int(row["case_id"]) + copy * 10_000
                 writer.writerow({**row, "case_id": case})
                 data = files[row["case_id"]].read_bytes()
-                data = data.replace(f"\n{row['case_id']}.0,".encode(), f"\n{case}.0,".encode())
+                if data.removeprefix(b"\xef\xbb\xbf").startswith(b"caseid,"):  # elsewhere it could be a time
+                    data = data.replace(f"\n{row['case_id']}.0,".encode(), f"\n{case}.0,".encode())
                 (place / "annotations" / f"Annotation_file_{case}.csv").write_bytes(data)
     return place
