@@ -17,11 +17,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from warehouse.errors import InputError, Problem
-from warehouse.load.columns import from_numbers, texts, to_numbers
+from warehouse.load.columns import from_numbers, texts, to_numbers, words_of
 from warehouse.load.fields import LATEST_S, SECONDS_IN_RANGE, quoted, seconds
 from warehouse.maps import map_column
 
@@ -43,16 +42,18 @@ LAYOUTS = {
 
 TRUE, FALSE = ("True", "TRUE"), ("False", "FALSE")
 
+WORDS = pa.dictionary(pa.int32(), pa.string())
+"""Columns of few words are checked and counted by their dictionary."""
 COLUMNS = {
     "time_second": pa.float64(),
-    "beat_type": pa.string(),
-    "rhythm_label": pa.string(),
+    "beat_type": WORDS,
+    "rhythm_label": WORDS,
     "bad_signal_quality": pa.bool_(),
-    "bad_signal_quality_label": pa.string(),
+    "bad_signal_quality_label": WORDS,
 }
 _PARSE = pa_csv.ParseOptions(quote_char=False, ignore_empty_lines=False)
 _CONVERT = pa_csv.ConvertOptions(
-    column_types={**COLUMNS, "caseid": pa.string()},
+    column_types={**COLUMNS, "caseid": WORDS},
     null_values=[""],
     strings_can_be_null=True,
     true_values=list(TRUE),
@@ -161,7 +162,7 @@ def _stack(files: list[AnnotationFile]) -> pa.Table:
             raise pa.ArrowInvalid(f"{table.num_rows} rows in {sum(file.rows for file in alike)} lines")
         for name in (*COLUMNS, "caseid"):
             if name not in table.column_names:
-                table = table.append_column(name, pa.nulls(table.num_rows, pa.string()))
+                table = table.append_column(name, pa.nulls(table.num_rows, WORDS))
         tables[header] = table.select([*COLUMNS, "caseid"])
     pieces, done = [], dict.fromkeys(tables, 0)
     for header, run in groupby(files, key=lambda file: file.header):
@@ -174,7 +175,7 @@ def _stack(files: list[AnnotationFile]) -> pa.Table:
     row_no = np.arange(2, sum(sizes) + 2, dtype=np.int32) - np.repeat(first, sizes).astype(np.int32)
     case_id = np.array([file.case_id for file in files], np.int32)[place]
     source_file = pa.DictionaryArray.from_arrays(from_numbers(place), texts(file.name for file in files))
-    stacked = pa.concat_tables(pieces)
+    stacked = pa.concat_tables(pieces).unify_dictionaries()
     stacked = stacked.add_column(0, "row_no", from_numbers(row_no)).add_column(
         0, "case_id", from_numbers(case_id)
     )
@@ -187,23 +188,19 @@ def _keeps_contract(table: pa.Table) -> bool:
         return False
     times, case_id = to_numbers(table["time_second"]), to_numbers(table["case_id"])
     step, same = np.diff(times), case_id[1:] == case_id[:-1]
-    named = table.select(["case_id", "caseid"]).filter(pc.is_valid(table["caseid"]))
-    pairs = zip(named["case_id"].to_pylist(), named["caseid"].to_pylist(), strict=True)
+    spellings, named = words_of(table["caseid"])
+    pairs = {(case_id[at], spellings[named[at]]) for at in np.flatnonzero(named >= 0)}
     return (
         bool((times >= 0).all() and (times <= LATEST_S).all() and (step[same] >= 0).all())
         and _all_in(table["rhythm_label"], map_column("vitaldb_rhythm", "spelling"))
         and _all_in(table["beat_type"], map_column("vitaldb_beat", "beat_type"))
-        and all(
-            _MARKER.fullmatch(text)
-            for text in pc.unique(table["bad_signal_quality_label"]).to_pylist()
-            if text
-        )
+        and all(map(_MARKER.fullmatch, words_of(table["bad_signal_quality_label"])[0]))
         and all(text in _case_spellings(case) for case, text in pairs)
     )
 
 
 def _all_in(column: pa.ChunkedArray, known: tuple[str, ...]) -> bool:
-    return set(pc.unique(column).to_pylist()) <= {None, *known}
+    return set(words_of(column)[0]) <= set(known)
 
 
 def _case_spellings(case_id: int) -> tuple[str, ...]:

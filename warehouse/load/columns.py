@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 
@@ -35,7 +34,20 @@ def to_numbers(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
         for chunk in chunks
         if len(chunk)
     ]
-    return np.concatenate(views) if len(views) != 1 else views[0]
+    if not views:
+        return np.empty(0, _NAMES[column.type])
+    return np.concatenate(views) if len(views) > 1 else views[0]
+
+
+def words_of(column: pa.ChunkedArray) -> tuple[list[str], np.ndarray]:
+    """The words of a dictionary column of one dictionary, and the place (n,) of each row's word; NULL is -1."""
+    words = column.chunk(0).dictionary.to_pylist() if column.num_chunks else []
+    places = [np.empty(0, np.int32)]
+    for chunk in column.chunks:
+        known, data = chunk.indices.buffers()
+        found = np.frombuffer(data, np.int32)[chunk.offset :][: len(chunk)]
+        places.append(found if known is None else np.where(_bits(known, chunk), found, np.int32(-1)))
+    return words, np.concatenate(places)
 
 
 def texts(values: Iterable[str]) -> pa.Array:
@@ -94,7 +106,11 @@ def constant(value: str | bool | None) -> pa.Scalar:
 
 def true_where(condition: pa.Array | pa.ChunkedArray) -> np.ndarray:
     """(n,) bool of a column of truth values; NULL counts as False."""
-    return to_numbers(pc.cast(pc.fill_null(condition, constant(False)), pa.int32())) > 0
+    found = [np.empty(0, bool)]
+    for chunk in condition.chunks if isinstance(condition, pa.ChunkedArray) else [condition]:
+        known, data = chunk.buffers()
+        found.append(_bits(data, chunk) & (known is None or _bits(known, chunk)))
+    return np.concatenate(found)
 
 
 def plain(column: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -105,6 +121,12 @@ def plain(column: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 def _bitmap(flags: np.ndarray) -> pa.Buffer:
     return pa.py_buffer(np.packbits(flags, bitorder="little"))
+
+
+def _bits(bitmap: pa.Buffer, chunk: pa.Array) -> np.ndarray:
+    """The (n,) bool that a bitmap of a chunk holds."""
+    flags = np.unpackbits(np.frombuffer(bitmap, np.uint8), count=chunk.offset + len(chunk), bitorder="little")
+    return flags[chunk.offset :].astype(bool)
 
 
 def from_rows(rows: Iterable[Sequence[object]], schema: pa.Schema) -> pa.Table:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 from pathlib import Path
 
 import pyarrow as pa
 
 from warehouse.errors import InputError, Problem
 from warehouse.load.columns import from_rows
-from warehouse.load.fields import SECONDS_IN_RANGE, WHOLE_IN_RANGE, quoted, seconds, whole
+from warehouse.load.fields import SECONDS_IN_RANGE, WHOLE_IN_RANGE, quoted, seconds, wholes
 
 METADATA = pa.schema(
     [
@@ -41,18 +42,19 @@ CLINICAL = pa.schema(
 )
 
 
-def read_rows(
+def read_columns(
     path: Path, required: Sequence[str], wanted: Sequence[str]
-) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line number and fields of a CSV with a header: the ``wanted`` columns of it that are there.
+) -> tuple[list[int], dict[str, list[str]]]:
+    """Line numbers, and the texts of the ``wanted`` columns that are there, of a CSV with a header.
 
     Raises InputError on another encoding, a ragged row, a column that is twice there or, of ``required``, not.
     """
     reader = csv.reader(io.StringIO(_text_of(path), newline=""))
+    numbers: list[int] = []
+    rows: list[list[str]] = []
     try:
         names = next(reader, [])
         _check_header(path, names, required)
-        places = [(name, names.index(name)) for name in wanted if name in names]
         for row in reader:
             if row and len(row) != len(names):
                 raise _rejected(
@@ -63,13 +65,16 @@ def read_rows(
                     "the file looks half copied or edited: copy it again",
                 )
             if row:
-                yield reader.line_num, {name: row[place] for name, place in places}
+                numbers.append(reader.line_num)
+                rows.append(row)
     except csv.Error as error:
         raise _rejected(
             path,
             Problem(path.name, str(error), "a table of text", reader.line_num),
             "the file looks half copied or edited: copy it again",
         ) from None
+    places = {name: names.index(name) for name in wanted if name in names}
+    return numbers, {name: [row[place] for row in rows] for name, place in places.items()}
 
 
 def header_of(path: Path) -> tuple[str, ...]:
@@ -96,7 +101,10 @@ def read_clinical(path: Path, case_column: str = "caseid") -> pa.Table:
     return _table(path, CLINICAL, required, kinds)
 
 
-_KINDS = {"int32": (whole, WHOLE_IN_RANGE), "double": (seconds, SECONDS_IN_RANGE)}
+_KINDS = {
+    "int32": (wholes, WHOLE_IN_RANGE),
+    "double": (lambda texts: list(map(seconds, texts)), SECONDS_IN_RANGE),
+}
 """Type of a column → how its fields are read, and what is expected of them."""
 
 
@@ -107,27 +115,38 @@ def _table(
     kinds: Sequence[tuple[str, tuple[Callable, str] | None]],
 ) -> pa.Table:
     """A row a case, in the order of the cases. ``kinds``: the columns of the file in the order of ``schema``."""
-    rows: list[list] = []
+    numbers, found = read_columns(path, required, [name for name, _ in kinds])
+    columns: list[Sequence] = []
     problems: list[Problem] = []
-    seen: dict[int, int] = {}
-    for number, fields in read_rows(path, required, [name for name, _ in kinds]):
-        values: list = []
-        for name, kind in kinds:
-            text = fields.get(name, "")
-            value = kind[0](text) if kind else text or None
-            if kind and value is None:
-                problems.append(Problem(path.name, f"{name} {quoted(text)}", kind[1], number))
-            values.append(value)
-        case_id = values[0]
-        if case_id is not None and seen.setdefault(case_id, number) != number:
-            problems.append(
-                Problem(path.name, f"case {case_id} again", f"once (row {seen[case_id]})", number)
-            )
-        rows.append([*values, path.name, number])
+    for name, kind in kinds:
+        texts = found.get(name) or [""] * len(numbers)
+        values = kind[0](texts) if kind else texts
+        if kind and None in values:
+            problems += [
+                Problem(path.name, f"{name} {quoted(text)}", kind[1], number)
+                for text, value, number in zip(texts, values, numbers, strict=True)
+                if value is None
+            ]
+        columns.append(values)
+    cases = columns[0]
+    if len(set(cases)) < len(cases):
+        problems += _again(path, cases, numbers)
     if problems:
         count = len({problem.row for problem in problems})
+        problems.sort(key=lambda problem: problem.row)
         raise InputError(f"{path.name}: {count} rows rejected", problems, "mend the rows and load again")
-    return from_rows(sorted(rows, key=lambda row: row[0]), schema)
+    rows = zip(*columns, [path.name] * len(numbers), numbers, strict=True)
+    return from_rows(sorted(rows, key=itemgetter(0)), schema)
+
+
+def _again(path: Path, cases: Sequence[int | None], numbers: Sequence[int]) -> list[Problem]:
+    """The rows whose case an earlier row has."""
+    first: dict[int, int] = {}
+    return [
+        Problem(path.name, f"case {case} again", f"once (row {first[case]})", number)
+        for case, number in zip(cases, numbers, strict=True)
+        if case is not None and first.setdefault(case, number) != number
+    ]
 
 
 def _text_of(path: Path) -> str:

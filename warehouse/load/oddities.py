@@ -7,10 +7,9 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from warehouse.load.annotation_csv import AnnotationFile
-from warehouse.load.columns import texts, to_numbers
+from warehouse.load.columns import to_numbers, words_of
 from warehouse.load.report import LoadReport
 from warehouse.maps import map_rows
 
@@ -38,14 +37,15 @@ def note_oddities(files: list[AnnotationFile], annotation: pa.Table, report: Loa
     )
     report.odd("row without a beat", beats[None], handled="no beat (vitaldb.annotation_v0)")
     markers = [row["beat_type"] for row in map_rows("vitaldb_beat") if row["kind"] == "marker"]
-    misplaced = annotation["case_id"].filter(pc.is_in(annotation["beat_type"], texts(markers)))
+    case, time = to_numbers(annotation["case_id"]), to_numbers(annotation["time_second"])
+    found, places = words_of(annotation["beat_type"])
+    misplaced = case[np.isin(places, [at for at, word in enumerate(found) if word in markers])]
     report.odd(
         "marker in the beat column",
         len(misplaced),
-        sorted(set(misplaced.to_pylist())),
+        sorted(set(misplaced.tolist())),
         "taken as a marker (vitaldb.annotation_v0); the beats between are not flagged in the files",
     )
-    case, time = to_numbers(annotation["case_id"]), to_numbers(annotation["time_second"])
     same_case = case[1:] == case[:-1]
     step = np.diff(time)
     tied = same_case & (step == 0)
@@ -74,20 +74,22 @@ def note_oddities(files: list[AnnotationFile], annotation: pa.Table, report: Loa
 
 def _tally(column: pa.ChunkedArray) -> Counter:
     """How often each value stands in a column, None for NULL."""
-    return Counter({entry["values"]: entry["counts"] for entry in pc.value_counts(column).to_pylist()})
+    words, places = words_of(column)
+    return Counter(
+        dict(zip([None, *words], np.bincount(places + 1, minlength=len(words) + 1).tolist(), strict=True))
+    )
 
 
 def _marker_faults(annotation: pa.Table, begin: str) -> tuple[list[int], list[int]]:
     """Cases whose markers do not pair by their numbers, and cases whose markers do not go begin, end, begin, end."""
-    rows = annotation.select(["case_id", "bad_signal_quality_label"]).filter(
-        pc.is_valid(annotation["bad_signal_quality_label"])
-    )
+    labels, places = words_of(annotation["bad_signal_quality_label"])
+    marked = places >= 0
+    cases = to_numbers(annotation["case_id"])[marked]
+    read = [(label.startswith(begin), int(re.sub(r"\D", "", label))) for label in labels]
     turns: defaultdict[int, list[bool]] = defaultdict(list)
     numbered: defaultdict[tuple[int, int], list[bool]] = defaultdict(list)
-    labels = rows["bad_signal_quality_label"].to_pylist()
-    read = {label: (label.startswith(begin), int(re.sub(r"\D", "", label))) for label in set(labels)}
-    for case_id, label in zip(rows["case_id"].to_pylist(), labels, strict=True):
-        begins, number = read[label]
+    for case_id, place in zip(cases.tolist(), places[marked].tolist(), strict=True):
+        begins, number = read[place]
         turns[case_id].append(begins)
         numbered[case_id, number].append(begins)
     return (

@@ -68,9 +68,25 @@ class LoadReport:
 
 def write_report(folder: Path, report: LoadReport) -> None:
     """Write ``_load.json``; a byte of a name that is not UTF-8 is written out, as in ``caf\\udce9``."""
-    text = json.dumps(report.as_json(), indent=1, ensure_ascii=False) + "\n"
+    text = _laid_out(report.as_json())
     text = re.sub("[\ud800-\udfff]", lambda found: f"\\\\u{ord(found[0]):04x}", text)
     (folder / "_load.json").write_text(text, encoding="utf-8")
+
+
+def _laid_out(report: dict) -> str:
+    """JSON with a key a line, and a table, a source, a note a line below it."""
+
+    def lines(value: object) -> str:
+        if isinstance(value, dict) and value:
+            return (
+                "{\n  " + ",\n  ".join(f"{text(key)}: {text(each)}" for key, each in value.items()) + "\n }"
+            )
+        if isinstance(value, list) and value:
+            return "[\n  " + ",\n  ".join(map(text, value)) + "\n ]"
+        return text(value)
+
+    text = json.JSONEncoder(ensure_ascii=False).encode  # with an indent, json is written in Python
+    return "{\n " + ",\n ".join(f"{text(key)}: {lines(value)}" for key, value in report.items()) + "\n}\n"
 
 
 def read_report(home: Home, dataset: str) -> dict | None:

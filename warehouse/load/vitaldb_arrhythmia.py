@@ -209,7 +209,8 @@ def _subjects(
         )
         return from_rows([], metadata_csv.CLINICAL)
     table = metadata_csv.read_clinical(path, column)
-    known = set(table["case_id"].to_pylist())
+    known = set(to_numbers(table["case_id"]).tolist())
+    subject_ids, rows = to_numbers(table["subject_id"]), to_numbers(table["row_no"])
     units = splits.declaration(card_of(DATASET)["split"])["units"]
     problems = [
         Problem(path.name, f"no row for case {case_id}", "a subject for every annotated case")
@@ -217,11 +218,8 @@ def _subjects(
         if case_id not in known
     ]
     problems += [
-        Problem(
-            path.name, f"subject {row['subject_id']}", f"{units['first']}..{units['last']}", row["row_no"]
-        )
-        for row in table.to_pylist()
-        if not units["first"] <= row["subject_id"] <= units["last"]
+        Problem(path.name, f"subject {subject_ids[at]}", f"{units['first']}..{units['last']}", int(rows[at]))
+        for at in np.flatnonzero((subject_ids < units["first"]) | (subject_ids > units["last"]))
     ]
     if problems:
         raise InputError(
