@@ -21,6 +21,7 @@ from pathlib import Path
 import duckdb
 
 from warehouse.digests import file_digest, files_digest, joined
+from warehouse.engine import new_file
 from warehouse.errors import HomeError, RegistryError
 from warehouse.home import Home, sync, write_text
 from warehouse.images import TABLE, rendered
@@ -227,12 +228,8 @@ def write_database(
         left.unlink(missing_ok=True)
     draft = home.path / f".leadhouse.{uuid.uuid4().hex[:12]}.duckdb"
     try:
-        con = duckdb.connect(str(draft), config={"threads": 1})
-        con.execute("BEGIN")  # or every definition would be synced to the disk by itself
-        created = define(con, present, views, stored_at)
-        define_aliases(con, catalog, created)
-        con.execute("COMMIT")
-        con.close()
+        with new_file(draft) as con:
+            define_aliases(con, catalog, define(con, present, views, stored_at))
         sync(draft)
         draft.replace(home.database)
         write_text(note, f"{text}\n{file_digest(home.database)}\n")

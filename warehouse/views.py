@@ -11,11 +11,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 
 import duckdb
 
+from warehouse.engine import engine
 from warehouse.errors import RegistryError, UsageError
 from warehouse.project import sql_root
 
@@ -100,12 +101,6 @@ class View:
         return fingerprint_sql(self.sql)
 
 
-@cache
-def _parser() -> duckdb.DuckDBPyConnection:
-    """DuckDB's own parser: what runs a view also says what the view reads. Ten times faster than a second one."""
-    return duckdb.connect(config={"threads": 1})
-
-
 _trees: dict[str, str] = {}
 """SELECT → its tree as DuckDB serialises it."""
 
@@ -122,7 +117,7 @@ def _parse(texts: list[str]) -> None:
     texts = [text for text in texts if text not in _trees]
     if texts:
         query = "SELECT sql, json_serialize_sql(sql, skip_default := true) FROM unnest(?) AS text (sql)"
-        _trees.update(_parser().execute(query, [texts]).fetchall())
+        _trees.update(engine().execute(query, [texts]).fetchall())
 
 
 def fingerprint_sql(sql: str) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -20,7 +21,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from warehouse.errors import InputError, Problem
-from warehouse.load.columns import from_numbers, texts, to_numbers, words_of
+from warehouse.load.columns import from_numbers, places_of, texts, to_numbers, words_of
 from warehouse.load.fields import LATEST_S, SECONDS_IN_RANGE, quoted, seconds
 from warehouse.maps import map_column
 
@@ -39,6 +40,9 @@ LAYOUTS = {
     ("time_second", "beat_type", "rhythm_label", "bad_signal_quality_label", "bad_signal_quality"): "swapped",
 }
 """Header → the layout's name in ``_load.json``."""
+
+BATCH = 1 << 20
+"""Arrow parses into as much memory again as it is given at once."""
 
 TRUE, FALSE = ("True", "TRUE"), ("False", "FALSE")
 
@@ -67,7 +71,7 @@ _LONE_CR = ("a carriage return that ends no line", "lines that end in LF or CR L
 
 @dataclass(frozen=True)
 class AnnotationFile:
-    """One file as found: ``text`` are its bytes after the byte order mark, ``rows`` its lines below the header."""
+    """One file as found; ``rows`` are its lines below the header."""
 
     case_id: int
     name: str
@@ -75,12 +79,15 @@ class AnnotationFile:
     size: int
     header: tuple[str, ...]
     has_bom: bool
-    text: bytes
     rows: int
 
     @property
     def layout(self) -> str:
         return LAYOUTS[self.header]
+
+
+_Read = tuple[AnnotationFile, bytes]
+"""A file with its bytes after the byte order mark."""
 
 
 def read_annotations(paths: dict[int, Path]) -> tuple[list[AnnotationFile], pa.Table]:
@@ -90,8 +97,8 @@ def read_annotations(paths: dict[int, Path]) -> tuple[list[AnnotationFile], pa.T
     line 1), COLUMNS and ``source_file``. Raises InputError with everything that is wrong, by file and row.
     """
     found = [_open(path, case_id) for case_id, path in paths.items()]
-    files = [file for file in found if isinstance(file, AnnotationFile)]
-    problems = [problem for file in found if not isinstance(file, AnnotationFile) for problem in file]
+    files = [each for each in found if isinstance(each, tuple)]
+    problems = [problem for each in found if isinstance(each, list) for problem in each]
     if problems:
         problems += _walk_all(files)
     else:
@@ -109,7 +116,7 @@ def read_annotations(paths: dict[int, Path]) -> tuple[list[AnnotationFile], pa.T
             problems,
             _next_step(problems),
         )
-    return files, table.drop_columns(["caseid"])
+    return [file for file, _ in files], table.drop_columns(["caseid"])
 
 
 def _next_step(problems: list[Problem]) -> str:
@@ -122,7 +129,7 @@ def _next_step(problems: list[Problem]) -> str:
     return "; ".join(steps)
 
 
-def _open(path: Path, case_id: int) -> AnnotationFile | list[Problem]:
+def _open(path: Path, case_id: int) -> _Read | list[Problem]:
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -131,7 +138,8 @@ def _open(path: Path, case_id: int) -> AnnotationFile | list[Problem]:
     try:
         if not text.isascii():  # which is all of them: ten times faster than to decode
             text.decode("utf-8")
-        line = text.partition(b"\n")[0].removesuffix(b"\r")
+        end = text.find(b"\n")
+        line = text[: end if end >= 0 else len(text)].removesuffix(b"\r")
         if b"\r" in line:
             return [Problem(path.name, *_LONE_CR, 1)]
         header = tuple(line.decode("ascii").split(","))
@@ -140,46 +148,56 @@ def _open(path: Path, case_id: int) -> AnnotationFile | list[Problem]:
     if header not in LAYOUTS:
         expected = " or ".join(",".join(known) for known in LAYOUTS)
         return [Problem(path.name, f"header {quoted(','.join(header))}", expected, 1)]
-    rows = text.count(b"\n") - text.endswith(b"\n")
+    lines = np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+    rows = int(lines) - text.endswith(b"\n")
     digest = hashlib.sha256(data).hexdigest()
-    return AnnotationFile(case_id, path.name, digest, len(data), header, len(text) < len(data), text, rows)
+    return AnnotationFile(case_id, path.name, digest, len(data), header, len(text) < len(data), rows), text
 
 
-def _stack(files: list[AnnotationFile]) -> pa.Table:
+def _stack(files: list[_Read]) -> pa.Table:
     """All rows in the order of the files. Raises ArrowInvalid when rows and lines do not go together."""
-    if not all(file.rows for file in files):
+    sizes = [file.rows for file, _ in files]
+    if not all(sizes):
         raise pa.ArrowInvalid("a file without rows")
-    tables: dict[tuple[str, ...], pa.Table] = {}
-    for header in LAYOUTS:
-        alike = [file for file in files if file.header == header]
-        if not alike:
-            continue
-        lines = [memoryview(file.text)[file.text.index(b"\n") + 1 :] for file in alike]
-        body = b"".join(part for line in lines for part in ((line,) if line[-1:] == b"\n" else (line, b"\n")))
-        read = pa_csv.ReadOptions(column_names=header, use_threads=False, block_size=len(body) + 1)
-        table = pa_csv.read_csv(pa.py_buffer(body), read, _PARSE, _CONVERT)
-        if table.num_rows != sum(file.rows for file in alike):
-            raise pa.ArrowInvalid(f"{table.num_rows} rows in {sum(file.rows for file in alike)} lines")
-        for name in (*COLUMNS, "caseid"):
-            if name not in table.column_names:
-                table = table.append_column(name, pa.nulls(table.num_rows, WORDS))
-        tables[header] = table.select([*COLUMNS, "caseid"])
-    pieces, done = [], dict.fromkeys(tables, 0)
-    for header, run in groupby(files, key=lambda file: file.header):
-        rows = sum(file.rows for file in run)
-        pieces.append(tables[header].slice(done[header], rows))
-        done[header] += rows
-    sizes = [file.rows for file in files]
+    stacked = pa.concat_tables(_parse(*batch) for batch in _batches(files)).unify_dictionaries()
     place = np.repeat(np.arange(len(files), dtype=np.int32), sizes)
-    first = np.cumsum([0, *sizes[:-1]])
-    row_no = np.arange(2, sum(sizes) + 2, dtype=np.int32) - np.repeat(first, sizes).astype(np.int32)
-    case_id = np.array([file.case_id for file in files], np.int32)[place]
-    source_file = pa.DictionaryArray.from_arrays(from_numbers(place), texts(file.name for file in files))
-    stacked = pa.concat_tables(pieces).unify_dictionaries()
-    stacked = stacked.add_column(0, "row_no", from_numbers(row_no)).add_column(
-        0, "case_id", from_numbers(case_id)
+    first = np.cumsum([0, *sizes[:-1]], dtype=np.int32)
+    row_no = np.arange(2, sum(sizes) + 2, dtype=np.int32) - first[place]
+    case_id = np.array([file.case_id for file, _ in files], np.int32)[place]
+    source_file = pa.DictionaryArray.from_arrays(from_numbers(place), texts(file.name for file, _ in files))
+    return (
+        stacked.add_column(0, "row_no", from_numbers(row_no))
+        .add_column(0, "case_id", from_numbers(case_id))
+        .append_column("source_file", source_file)
     )
-    return stacked.append_column("source_file", source_file)
+
+
+def _batches(files: list[_Read]) -> Iterator[tuple[tuple[str, ...], list[_Read]]]:
+    """Neighbours of one header, some BATCH bytes at a time."""
+    for header, run in groupby(files, key=lambda each: each[0].header):
+        batch: list[_Read] = []
+        for each in run:
+            batch.append(each)
+            if sum(len(text) for _, text in batch) >= BATCH:
+                yield header, batch
+                batch = []
+        if batch:
+            yield header, batch
+
+
+def _parse(header: tuple[str, ...], files: list[_Read]) -> pa.Table:
+    """The rows of some files of one header: COLUMNS and ``caseid``."""
+    lines = [memoryview(text)[text.index(b"\n") + 1 :] for _, text in files]
+    body = b"".join(part for line in lines for part in ((line,) if line[-1:] == b"\n" else (line, b"\n")))
+    read = pa_csv.ReadOptions(column_names=header, use_threads=False, block_size=len(body) + 1)
+    table = pa_csv.read_csv(pa.py_buffer(body), read, _PARSE, _CONVERT)
+    rows = sum(file.rows for file, _ in files)
+    if table.num_rows != rows:
+        raise pa.ArrowInvalid(f"{table.num_rows} rows in {rows} lines")
+    for name in (*COLUMNS, "caseid"):
+        if name not in table.column_names:
+            table = table.append_column(name, pa.nulls(table.num_rows, WORDS))
+    return table.select([*COLUMNS, "caseid"])
 
 
 def _keeps_contract(table: pa.Table) -> bool:
@@ -187,20 +205,20 @@ def _keeps_contract(table: pa.Table) -> bool:
     if table["time_second"].null_count or table["bad_signal_quality"].null_count:
         return False
     times, case_id = to_numbers(table["time_second"]), to_numbers(table["case_id"])
-    step, same = np.diff(times), case_id[1:] == case_id[:-1]
-    spellings, named = words_of(table["caseid"])
+    falls = (times[1:] < times[:-1]) & (case_id[1:] == case_id[:-1])
+    spellings, named = words_of(table["caseid"]), places_of(table["caseid"])
     pairs = {(case_id[at], spellings[named[at]]) for at in np.flatnonzero(named >= 0)}
     return (
-        bool((times >= 0).all() and (times <= LATEST_S).all() and (step[same] >= 0).all())
+        bool((times >= 0).all() and (times <= LATEST_S).all() and not falls.any())
         and _all_in(table["rhythm_label"], map_column("vitaldb_rhythm", "spelling"))
         and _all_in(table["beat_type"], map_column("vitaldb_beat", "beat_type"))
-        and all(map(_MARKER.fullmatch, words_of(table["bad_signal_quality_label"])[0]))
+        and all(map(_MARKER.fullmatch, words_of(table["bad_signal_quality_label"])))
         and all(text in _case_spellings(case) for case, text in pairs)
     )
 
 
 def _all_in(column: pa.ChunkedArray, known: tuple[str, ...]) -> bool:
-    return set(words_of(column)[0]) <= set(known)
+    return set(words_of(column)) <= set(known)
 
 
 def _case_spellings(case_id: int) -> tuple[str, ...]:
@@ -220,16 +238,16 @@ def _encoding_problems(name: str, text: bytes) -> list[Problem]:
     return [Problem(name, "a header that is not ASCII", "the column names in plain letters", 1)]
 
 
-def _walk_all(files: list[AnnotationFile]) -> list[Problem]:
-    return [problem for file in files for problem in _walk(file.name, file.case_id, file.text)]
+def _walk_all(files: list[_Read]) -> list[Problem]:
+    return [problem for file, text in files for problem in _walk(file.name, file.case_id, text)]
 
 
-def _said_by_arrow(files: list[AnnotationFile], said: str) -> list[Problem]:
+def _said_by_arrow(files: list[_Read], said: str) -> list[Problem]:
     """What Arrow refuses though the walk found nothing, file by file, with the row where Arrow names it."""
     problems = []
-    for file in files:
+    for file, text in files:
         try:
-            if not _keeps_contract(_stack([file])):
+            if not _keeps_contract(_stack([(file, text)])):
                 problems.append(
                     Problem(file.name, "a row that breaks the contract", "rows as its header says")
                 )

@@ -39,15 +39,19 @@ def to_numbers(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
     return np.concatenate(views) if len(views) > 1 else views[0]
 
 
-def words_of(column: pa.ChunkedArray) -> tuple[list[str], np.ndarray]:
-    """The words of a dictionary column of one dictionary, and the place (n,) of each row's word; NULL is -1."""
-    words = column.chunk(0).dictionary.to_pylist() if column.num_chunks else []
+def words_of(column: pa.ChunkedArray) -> list[str]:
+    """The words of a dictionary column whose chunks have one dictionary, each once."""
+    return column.chunk(0).dictionary.to_pylist() if column.num_chunks else []
+
+
+def places_of(column: pa.ChunkedArray) -> np.ndarray:
+    """The place (n,) int32 of each row's word in :func:`words_of`; of NULL -1."""
     places = [np.empty(0, np.int32)]
     for chunk in column.chunks:
         known, data = chunk.indices.buffers()
         found = np.frombuffer(data, np.int32)[chunk.offset :][: len(chunk)]
         places.append(found if known is None else np.where(_bits(known, chunk), found, np.int32(-1)))
-    return words, np.concatenate(places)
+    return np.concatenate(places)
 
 
 def texts(values: Iterable[str]) -> pa.Array:

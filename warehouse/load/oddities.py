@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from warehouse.load.annotation_csv import AnnotationFile
-from warehouse.load.columns import to_numbers, words_of
+from warehouse.load.columns import places_of, to_numbers, words_of
 from warehouse.load.report import LoadReport
 from warehouse.maps import map_rows
 
@@ -38,8 +38,8 @@ def note_oddities(files: list[AnnotationFile], annotation: pa.Table, report: Loa
     report.odd("row without a beat", beats[None], handled="no beat (vitaldb.annotation_v0)")
     markers = [row["beat_type"] for row in map_rows("vitaldb_beat") if row["kind"] == "marker"]
     case, time = to_numbers(annotation["case_id"]), to_numbers(annotation["time_second"])
-    found, places = words_of(annotation["beat_type"])
-    misplaced = case[np.isin(places, [at for at, word in enumerate(found) if word in markers])]
+    written = [at for at, word in enumerate(words_of(annotation["beat_type"])) if word in markers]
+    misplaced = case[np.isin(places_of(annotation["beat_type"]), written)]
     report.odd(
         "marker in the beat column",
         len(misplaced),
@@ -74,15 +74,15 @@ def note_oddities(files: list[AnnotationFile], annotation: pa.Table, report: Loa
 
 def _tally(column: pa.ChunkedArray) -> Counter:
     """How often each value stands in a column, None for NULL."""
-    words, places = words_of(column)
-    return Counter(
-        dict(zip([None, *words], np.bincount(places + 1, minlength=len(words) + 1).tolist(), strict=True))
-    )
+    words = [None, *words_of(column)]
+    counts = np.bincount(places_of(column) + 1, minlength=len(words))
+    return Counter(dict(zip(words, counts.tolist(), strict=True)))
 
 
 def _marker_faults(annotation: pa.Table, begin: str) -> tuple[list[int], list[int]]:
     """Cases whose markers do not pair by their numbers, and cases whose markers do not go begin, end, begin, end."""
-    labels, places = words_of(annotation["bad_signal_quality_label"])
+    labels = words_of(annotation["bad_signal_quality_label"])
+    places = places_of(annotation["bad_signal_quality_label"])
     marked = places >= 0
     cases = to_numbers(annotation["case_id"])[marked]
     read = [(label.startswith(begin), int(re.sub(r"\D", "", label))) for label in labels]

@@ -49,16 +49,17 @@ class Given:
 
 def read_table(path: Path, task: str | None) -> list[Given]:
     """The rows of a CSV file. Raises InputError for a table that lacks a column or has no rows."""
-    from warehouse.load.metadata_csv import header_of, read_rows
+    from warehouse.load.metadata_csv import header_of, read_columns
 
     header = header_of(path)
     names = {
         part: next((name for name in known if name in header), known[0]) for part, known in COLUMNS.items()
     }
     needed = [names[part] for part in (*NEEDED, *(() if task else ("task",)))]
+    rows, columns = read_columns(path, needed, list(names.values()))
     found = []
-    for row, fields in read_rows(path, needed, list(names.values())):
-        text = {part: fields.get(name, "").strip() for part, name in names.items()}
+    for at, row in enumerate(rows):
+        text = {part: columns[name][at].strip() if name in columns else "" for part, name in names.items()}
         found.append(
             Given(
                 task=task or text["task"],
