@@ -1,6 +1,7 @@
-"""One DuckDB for the small work of a process: to parse views, to write a catalog.
+"""The DuckDB of a process: making one takes longer than to parse every view or to write a catalog.
 
-Making a DuckDB takes longer than either. Who reads or sorts tables has one of his own, with threads and memory.
+Who reads or sorts tables asks for :func:`working`, with threads of its own; while that is open, or for who needs no
+more than a parser, :func:`engine` has it.
 """
 
 from __future__ import annotations
@@ -8,16 +9,34 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 
 import duckdb
 
+_shared: list[duckdb.DuckDBPyConnection] = []
+"""The process's DuckDB, when it has one."""
 
-@cache
+
 def engine() -> duckdb.DuckDBPyConnection:
-    """The process's DuckDB, in memory, with one thread."""
-    return duckdb.connect(config={"threads": 1})
+    """A DuckDB in memory, with one thread where it is made here. What it is asked leaves nothing in its catalog."""
+    if not _shared:
+        _shared.append(duckdb.connect(config={"threads": 1}))
+    return _shared[0]
+
+
+@contextmanager
+def working(threads: int | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A DuckDB in memory for one piece of work; ``threads``: as many as there are cores, or this many."""
+    con = duckdb.connect(config={"threads": threads} if threads else {})
+    shared = not _shared
+    if shared:
+        _shared.append(con)
+    try:
+        yield con
+    finally:
+        if shared:
+            _shared.clear()
+        con.close()
 
 
 @contextmanager

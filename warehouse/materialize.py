@@ -28,6 +28,7 @@ from warehouse.database import (
     write_database,
 )
 from warehouse.digests import file_digest
+from warehouse.engine import working
 from warehouse.errors import HomeError
 from warehouse.fingerprints import build_fingerprints, lineage_digests, rule_fingerprints
 from warehouse.home import Home, carry, generation, sweep, writing
@@ -76,7 +77,7 @@ def materialize(
     a named view lacks its inputs, or when the home cannot be written.
     """
     catalog = catalog or Catalog.read()
-    with home.writer("materialize"), writing(home.path):
+    with home.writer("materialize"), writing(home.path), working(threads) as con:
         plan = _plan(home, catalog, names)
         before = _before(home)
         kept = _kept(home, plan, before["views"])
@@ -85,7 +86,7 @@ def materialize(
             sweep(home.built)
         else:
             with generation(home.built, keep=True) as folder:
-                build = _build(home, plan, folder, before["views"], kept, threads)
+                build = _build(con, home, plan, folder, before["views"], kept)
                 _write_manifest(folder, build.manifest)
         entries = build.manifest["views"]
         write_database(home, catalog, plan.views, entries, built_file(home, entries))
@@ -105,8 +106,12 @@ def check(home: Home, names: list[str] | None = None, *, catalog: Catalog | None
     damaged = _damaged(plan)
     if damaged:
         return [f"{name}: its Parquet files are not the ones that load wrote; load again" for name in damaged]
-    with tempfile.TemporaryDirectory(prefix="leadhouse-check-") as scratch, writing(Path(scratch)):
-        fresh = _build(home, plan, Path(scratch), {}, set(), None).manifest["views"]
+    with (
+        tempfile.TemporaryDirectory(prefix="leadhouse-check-") as scratch,
+        writing(Path(scratch)),
+        working() as con,
+    ):
+        fresh = _build(con, home, plan, Path(scratch, "built"), {}, set()).manifest["views"]
     differences = []
     for name, entry in fresh.items():
         old = present.get(name)
@@ -206,7 +211,9 @@ def _damaged(plan: _Plan) -> list[str]:
     return [name for name in read if not plan.present[name].is_intact]
 
 
-def _build(home: Home, plan: _Plan, folder: Path, before: dict, kept: set[str], threads: int | None) -> Build:
+def _build(
+    con: duckdb.DuckDBPyConnection, home: Home, plan: _Plan, folder: Path, before: dict, kept: set[str]
+) -> Build:
     damaged = _damaged(plan)
     if damaged:
         raise HomeError(
@@ -216,9 +223,11 @@ def _build(home: Home, plan: _Plan, folder: Path, before: dict, kept: set[str], 
     build = Build()
     rules = rule_fingerprints(plan.catalog, plan.wanted)
     entries: dict[str, dict] = {}
-    con = duckdb.connect(config={"threads": threads} if threads else {})
     con.execute("SET preserve_insertion_order = true")
-    con.execute(f"SET temp_directory = {sql_text(folder / '.spill')}")
+    spill = folder.with_name(
+        f"{folder.name}.spill"
+    )  # beside the build, so that it is never published with it
+    con.execute(f"SET temp_directory = {sql_text(spill)}")
     needed = plan.catalog.lineage(
         [view.name for view in plan.wanted if view.stored and view.name not in kept]
     )
@@ -237,7 +246,6 @@ def _build(home: Home, plan: _Plan, folder: Path, before: dict, kept: set[str], 
             entries[view.name] = _entry(con, plan, view, target, rows, rules)
         if view.name in defined:
             define_view(con, view, target if view.stored else None)
-    con.close()
     for name, old in before.items():  # stored views that were not asked for this time
         if name not in entries and name in plan.catalog and (home.built / old["file"]).exists():
             carry(home.built / old["file"], folder / old["file"])

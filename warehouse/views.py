@@ -122,11 +122,8 @@ def _parse(texts: list[str]) -> None:
 
 def fingerprint_sql(sql: str) -> str:
     """sha256 (hex) over the token stream: comments, layout and the letter case of KEYWORDS do not count."""
-    digest = hashlib.sha256()
-    for text in tokens(sql):
-        keyword = text.upper()
-        digest.update((keyword if keyword in KEYWORDS else text).encode() + b"\x00")
-    return digest.hexdigest()
+    words = [word if (word := text.upper()) in KEYWORDS else text for text in tokens(sql)]
+    return hashlib.sha256("".join(f"{word}\0" for word in words).encode()).hexdigest()
 
 
 def tokens(sql: str) -> Iterator[str]:

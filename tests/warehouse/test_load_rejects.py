@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import shutil
 from pathlib import Path
 
+import duckdb
 import pytest
 from releases import annotation_file, copy_of, edit, small_release
 
@@ -46,6 +48,10 @@ def snapshot(home: Home) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
+
+
+def clinical(home: Home) -> list[tuple]:
+    return duckdb.sql(f"FROM read_parquet('{home.raw / DATASET}/clinical/*.parquet')").fetchall()
 
 
 def test_no_folder_is_wrong_usage(loaded, tmp_path):
@@ -367,6 +373,45 @@ def test_a_subject_out_of_range(loaded, release, tmp_path):
     rejected(loaded, source, "clinical_data.csv, row 2: found subject 7000; expected 1..6090")
 
 
+def test_a_subjects_table_without_rows(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    edit(source / "clinical_data.csv", lambda lines: lines[:1])
+    rejected(loaded, source, "no row for case", "a subject for every annotated case")
+
+
+def test_a_subjects_table_is_stored_by_case_with_its_lines(loaded, release, tmp_path):
+    """In any order, with empty lines, with a line feed inside a field: row_no is where a row ends in the file."""
+    source = copy_of(release, tmp_path)
+    table = source / "clinical_data.csv"
+    before = clinical(loaded)
+    with table.open(newline="") as file:
+        header, *rows = csv.reader(file)
+    with table.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*header, "remark"])
+        for row in reversed(rows):
+            file.write("\n")
+            writer.writerow([*row, "two\nlines"])
+    load(loaded, source)
+    found = clinical(loaded)
+    assert [row[:-1] for row in found] == [row[:-1] for row in before]
+    lines = {int(row[0]): 4 + 3 * at for at, row in enumerate(reversed(rows))}
+    assert {row[0]: row[-1] for row in found} == lines
+
+
+def test_faults_of_a_table_are_named_line_by_line(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    edit(source / "metadata.csv", replaced(4, "many", row=3))
+    edit(source / "metadata.csv", replaced(1, "late", row=2))
+    edit(source / "metadata.csv", replaced(4, "few", row=2))
+    problems = rejected(loaded, source, "2 rows rejected").problems
+    assert [(problem.row, problem.found.split()[0]) for problem in problems] == [
+        (2, "analysis_start_time_sec"),
+        (2, "total_beats"),
+        (3, "total_beats"),
+    ]
+
+
 def test_a_subjects_table_without_its_columns(loaded, release, tmp_path):
     table = tmp_path / "subjects.csv"
     table.write_text("case,patient\n1,2\n")
@@ -451,6 +496,18 @@ def test_markers_are_counted_by_number_and_by_turns(loaded, release, tmp_path):
     assert "a number of the quality markers lacks" in number[0]
     assert "do not alternate" in turns[0]
     assert [set(cases) & set(number[1]), set(cases) & set(turns[1])] == [{cases[0]}, set(cases[:2])]
+
+
+@pytest.mark.parametrize("size", [1, 20_000])
+def test_rows_do_not_hang_on_how_many_files_are_parsed_at_a_time(
+    loaded, release, tmp_path, monkeypatch, size
+):
+    monkeypatch.setattr("warehouse.load.annotation_csv.BATCH", size)
+    other = Home(tmp_path / "other")
+    load(other, release)
+    rows = "SELECT * FROM read_parquet('{}/annotation/*.parquet')"
+    one, two = (duckdb.sql(rows.format(home.raw / DATASET)).fetchall() for home in (loaded, other))
+    assert one == two
 
 
 def test_loading_again_gives_the_same_bytes(loaded, release):

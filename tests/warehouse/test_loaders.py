@@ -1,4 +1,4 @@
-"""The names of data sets and the options that belong to each."""
+"""The names of data sets, the options that belong to each, and the report of a load."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from warehouse.errors import UsageError
 from warehouse.home import Home
 from warehouse.load import loaders
 from warehouse.load.cards import datasets
+from warehouse.load.report import LoadReport, write_report
 
 
 def test_every_card_has_a_loader_and_every_loader_a_card():
@@ -63,3 +64,17 @@ def test_the_command_loads_what_is_sound_of_ptbxl_and_exits_1(tmp_path):
     assert result.exit_code == 1
     assert len(json.loads(result.stdout)["problems"]) == 1
     assert len(table_of(Home(tmp_path / "data"), "record", "ptbxl")) == 2
+
+
+def test_a_report_reads_back_and_has_a_line_a_source(tmp_path):
+    report = LoadReport("some", "some", release={"name": None, "note": "é\n"}, notes=["one", 'a "note"'])
+    report.sources = [{"file": f"{number}.csv", "bytes": number} for number in range(3)]
+    report.odd("marker", 2, [1, 2], "kept")
+    write_report(tmp_path, report)
+    text = (tmp_path / "_load.json").read_text()
+    assert json.loads(text) == report.as_json()
+    lines = text.splitlines()
+    assert [line.strip().rstrip(",") for line in lines if '"file"' in line] == [
+        json.dumps(source) for source in report.sources
+    ]
+    assert lines[-1] == "}"

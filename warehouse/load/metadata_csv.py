@@ -6,13 +6,12 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Callable, Sequence
-from operator import itemgetter
 from pathlib import Path
 
 import pyarrow as pa
 
 from warehouse.errors import InputError, Problem
-from warehouse.load.columns import from_rows
+from warehouse.load.columns import from_columns
 from warehouse.load.fields import SECONDS_IN_RANGE, WHOLE_IN_RANGE, quoted, seconds, wholes
 
 METADATA = pa.schema(
@@ -135,8 +134,11 @@ def _table(
         count = len({problem.row for problem in problems})
         problems.sort(key=lambda problem: problem.row)
         raise InputError(f"{path.name}: {count} rows rejected", problems, "mend the rows and load again")
-    rows = zip(*columns, [path.name] * len(numbers), numbers, strict=True)
-    return from_rows(sorted(rows, key=itemgetter(0)), schema)
+    columns += [[path.name] * len(numbers), numbers]
+    if list(cases) != sorted(cases):
+        order = sorted(range(len(cases)), key=cases.__getitem__)
+        columns = [[column[at] for at in order] for column in columns]
+    return from_columns(columns, schema)
 
 
 def _again(path: Path, cases: Sequence[int | None], numbers: Sequence[int]) -> list[Problem]:

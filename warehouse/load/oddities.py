@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,9 @@ def note_oddities(files: list[AnnotationFile], annotation: pa.Table, report: Loa
     without = [file.case_id for file in files if not file.has_bom]
     report.odd("file without byte order mark", len(without), without, "read either way")
 
-    rhythms, beats = _tally(annotation["rhythm_label"]), _tally(annotation["beat_type"])
+    beat_words, beat_places = words_of(annotation["beat_type"]), places_of(annotation["beat_type"])
+    beats = _tally(beat_words, beat_places)
+    rhythms = _tally(words_of(annotation["rhythm_label"]), places_of(annotation["rhythm_label"]))
     old = [row["spelling"] for row in map_rows("vitaldb_rhythm") if row["spelling"] != row["rhythm"]]
     report.odd(
         "rhythm under an old name",
@@ -38,17 +40,14 @@ def note_oddities(files: list[AnnotationFile], annotation: pa.Table, report: Loa
     report.odd("row without a beat", beats[None], handled="no beat (vitaldb.annotation_v0)")
     markers = [row["beat_type"] for row in map_rows("vitaldb_beat") if row["kind"] == "marker"]
     case, time = to_numbers(annotation["case_id"]), to_numbers(annotation["time_second"])
-    written = [at for at, word in enumerate(words_of(annotation["beat_type"])) if word in markers]
-    misplaced = case[np.isin(places_of(annotation["beat_type"]), written)]
+    misplaced = case[np.isin(beat_places, [beat_words.index(word) for word in markers if word in beat_words])]
     report.odd(
         "marker in the beat column",
         len(misplaced),
         sorted(set(misplaced.tolist())),
         "taken as a marker (vitaldb.annotation_v0); the beats between are not flagged in the files",
     )
-    same_case = case[1:] == case[:-1]
-    step = np.diff(time)
-    tied = same_case & (step == 0)
+    tied = (time[1:] == time[:-1]) & (case[1:] == case[:-1])
     starts = tied & ~np.concatenate([[False], tied[:-1]])
     report.odd(
         "group of rows with one time stamp",
@@ -72,27 +71,32 @@ def note_oddities(files: list[AnnotationFile], annotation: pa.Table, report: Loa
     )
 
 
-def _tally(column: pa.ChunkedArray) -> Counter:
-    """How often each value stands in a column, None for NULL."""
-    words = [None, *words_of(column)]
-    counts = np.bincount(places_of(column) + 1, minlength=len(words))
-    return Counter(dict(zip(words, counts.tolist(), strict=True)))
+def _tally(words: list[str], places: np.ndarray) -> Counter:
+    """How often each word stands in a column, None for NULL."""
+    counts = np.bincount(places + 1, minlength=len(words) + 1)
+    return Counter(dict(zip([None, *words], counts.tolist(), strict=True)))
 
 
 def _marker_faults(annotation: pa.Table, begin: str) -> tuple[list[int], list[int]]:
     """Cases whose markers do not pair by their numbers, and cases whose markers do not go begin, end, begin, end."""
     labels = words_of(annotation["bad_signal_quality_label"])
     places = places_of(annotation["bad_signal_quality_label"])
-    marked = places >= 0
-    cases = to_numbers(annotation["case_id"])[marked]
-    read = [(label.startswith(begin), int(re.sub(r"\D", "", label))) for label in labels]
-    turns: defaultdict[int, list[bool]] = defaultdict(list)
-    numbered: defaultdict[tuple[int, int], list[bool]] = defaultdict(list)
-    for case_id, place in zip(cases.tolist(), places[marked].tolist(), strict=True):
-        begins, number = read[place]
-        turns[case_id].append(begins)
-        numbered[case_id, number].append(begins)
-    return (
-        sorted({case_id for (case_id, _), found in numbered.items() if found != [True, False]}),
-        sorted(case_id for case_id, found in turns.items() if found != [True, False] * (len(found) // 2)),
-    )
+    case, place = to_numbers(annotation["case_id"])[places >= 0], places[places >= 0]
+    begins = np.array([label.startswith(begin) for label in labels], bool)[place]
+    number = np.array([int(re.sub(r"\D", "", label)) for label in labels], np.int64)[place]
+    return _unpaired(case, number, begins, most=2), _unpaired(case, np.zeros_like(number), begins)
+
+
+def _unpaired(case: np.ndarray, group: np.ndarray, begins: np.ndarray, most: int | None = None) -> list[int]:
+    """Cases with a group whose markers are not begin, end and so on to an end, or are more than ``most``."""
+    if not len(case):
+        return []
+    order = np.lexsort((group, case))  # which keeps the order within a group
+    case, group, begins = case[order], group[order], begins[order]
+    first = np.flatnonzero(np.append(True, (case[1:] != case[:-1]) | (group[1:] != group[:-1])))
+    sizes = np.diff(np.append(first, len(case)))
+    place = np.arange(len(case)) - np.repeat(first, sizes)
+    faulty = np.logical_or.reduceat(begins != (place % 2 == 0), first) | (sizes % 2 == 1)
+    if most is not None:
+        faulty |= sizes > most
+    return sorted(set(case[first][faulty].tolist()))

@@ -18,11 +18,21 @@ def write_table(folder: Path, name: str, table: pa.Table, report: LoadReport) ->
     """Write ``<folder>/<name>/<name>.parquet`` and enter it in the report."""
     target = folder / name / f"{name}.parquet"
     target.parent.mkdir()
-    words = [field.name for field in table.schema if not pa.types.is_floating(field.type)]
     pq.write_table(
-        table, target, compression="zstd", compression_level=1, row_group_size=ROW_GROUP, use_dictionary=words
+        table,
+        target,
+        compression="zstd",
+        compression_level=1,
+        row_group_size=ROW_GROUP,
+        use_dictionary=[field.name for field in table.schema if not pa.types.is_floating(field.type)],
+        write_statistics=[field.name for field in table.schema if _is_looked_for(field)],
     )
     enter_table(folder, name, report)
+
+
+def _is_looked_for(field: pa.Field) -> bool:
+    """Whether readers skip rows by a column: the least and greatest of few words tell little and take long to find."""
+    return not pa.types.is_dictionary(field.type) or field.name.endswith("_id")
 
 
 def write_empty_table(folder: Path, name: str, schema: pa.Schema, report: LoadReport) -> None:
