@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from warehouse.errors import InputError, Problem
-from warehouse.load.columns import from_numbers, places_of, texts, to_numbers, words_of
+from warehouse.load.columns import from_numbers, places_of, plain, texts, to_numbers, words_of
 from warehouse.load.fields import LATEST_S, SECONDS_IN_RANGE, quoted, seconds
 from warehouse.maps import map_column
 
@@ -90,33 +90,30 @@ _Read = tuple[AnnotationFile, bytes]
 """A file with its bytes after the byte order mark."""
 
 
+class _Unreadable(Exception):
+    """A file that does not even begin as one of ours: its problems."""
+
+
 def read_annotations(paths: dict[int, Path]) -> tuple[list[AnnotationFile], pa.Table]:
     """Read the files (case id → path) in their order.
 
     Returns the files and one table of all rows: ``case_id``, ``row_no`` (the line in the file, the header is
     line 1), COLUMNS and ``source_file``. Raises InputError with everything that is wrong, by file and row.
     """
-    found = [_open(path, case_id) for case_id, path in paths.items()]
-    files = [each for each in found if isinstance(each, tuple)]
-    problems = [problem for each in found if isinstance(each, list) for problem in each]
-    if problems:
-        problems += _walk_all(files)
-    else:
-        try:
-            table = _stack(files)
-            kept, why = _keeps_contract(table), "columns that break the contract"
-        except pa.ArrowInvalid as error:
-            kept, why = False, str(error)
-        if not kept:
-            problems = _walk_all(files) or _said_by_arrow(files, why)
-    if problems:
+    try:
+        files, table = _stack(paths)
+        kept, why = _keeps_contract(table), "columns that break the contract"
+    except (pa.ArrowInvalid, _Unreadable) as error:
+        kept, why = False, str(error)
+    if not kept:
+        problems = _walk_all(paths) or _said_by_arrow(paths, why)
         broken = len({problem.where for problem in problems})
         raise InputError(
             f"{broken} of {len(paths)} annotation files rejected, nothing loaded",
             problems,
             _next_step(problems),
         )
-    return [file for file, _ in files], table.drop_columns(["caseid"])
+    return files, table.drop_columns(["caseid"])
 
 
 def _next_step(problems: list[Problem]) -> str:
@@ -129,11 +126,13 @@ def _next_step(problems: list[Problem]) -> str:
     return "; ".join(steps)
 
 
-def _open(path: Path, case_id: int) -> _Read | list[Problem]:
+def _open(path: Path, case_id: int) -> _Read:
+    """Raises _Unreadable."""
     try:
         data = path.read_bytes()
     except OSError as error:
-        return [Problem(path.name, f"a file that cannot be read ({error.strerror})", "a readable file")]
+        problem = Problem(path.name, f"a file that cannot be read ({error.strerror})", "a readable file")
+        raise _Unreadable(problem) from None
     text = data.removeprefix(BOM)
     try:
         if not text.isascii():  # which is all of them: ten times faster than to decode
@@ -141,38 +140,45 @@ def _open(path: Path, case_id: int) -> _Read | list[Problem]:
         end = text.find(b"\n")
         line = text[: end if end >= 0 else len(text)].removesuffix(b"\r")
         if b"\r" in line:
-            return [Problem(path.name, *_LONE_CR, 1)]
+            raise _Unreadable(Problem(path.name, *_LONE_CR, 1))
         header = tuple(line.decode("ascii").split(","))
     except UnicodeDecodeError:
-        return _encoding_problems(path.name, text)
+        raise _Unreadable(_encoding_problem(path.name, text)) from None
     if header not in LAYOUTS:
         expected = " or ".join(",".join(known) for known in LAYOUTS)
-        return [Problem(path.name, f"header {quoted(','.join(header))}", expected, 1)]
+        raise _Unreadable(Problem(path.name, f"header {quoted(','.join(header))}", expected, 1))
     lines = np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n"))
     rows = int(lines) - text.endswith(b"\n")
     digest = hashlib.sha256(data).hexdigest()
     return AnnotationFile(case_id, path.name, digest, len(data), header, len(text) < len(data), rows), text
 
 
-def _stack(files: list[_Read]) -> pa.Table:
-    """All rows in the order of the files. Raises ArrowInvalid when rows and lines do not go together."""
-    sizes = [file.rows for file, _ in files]
-    if not all(sizes):
-        raise pa.ArrowInvalid("a file without rows")
-    stacked = pa.concat_tables(_parse(*batch) for batch in _batches(files)).unify_dictionaries()
+def _stack(paths: dict[int, Path]) -> tuple[list[AnnotationFile], pa.Table]:
+    """The files and all rows in their order; no more than a batch of the files is in memory as text.
+
+    Raises ArrowInvalid when rows and lines do not go together, _Unreadable.
+    """
+    files: list[AnnotationFile] = []
+    tables = []
+    for header, batch in _batches(_open(path, case_id) for case_id, path in paths.items()):
+        files += [file for file, _ in batch]
+        tables.append(_parse(header, batch))
+    stacked = pa.concat_tables(tables).unify_dictionaries()
+    sizes = [file.rows for file in files]
     place = np.repeat(np.arange(len(files), dtype=np.int32), sizes)
     first = np.cumsum([0, *sizes[:-1]], dtype=np.int32)
     row_no = np.arange(2, sum(sizes) + 2, dtype=np.int32) - first[place]
-    case_id = np.array([file.case_id for file, _ in files], np.int32)[place]
-    source_file = pa.DictionaryArray.from_arrays(from_numbers(place), texts(file.name for file, _ in files))
-    return (
-        stacked.add_column(0, "row_no", from_numbers(row_no))
+    case_id = np.array([file.case_id for file in files], np.int32)[place]
+    source_file = pa.DictionaryArray.from_arrays(from_numbers(place), texts(file.name for file in files))
+    return files, (
+        stacked.set_column(0, "time_second", plain(stacked["time_second"]))
+        .add_column(0, "row_no", from_numbers(row_no))
         .add_column(0, "case_id", from_numbers(case_id))
         .append_column("source_file", source_file)
     )
 
 
-def _batches(files: list[_Read]) -> Iterator[tuple[tuple[str, ...], list[_Read]]]:
+def _batches(files: Iterable[_Read]) -> Iterator[tuple[tuple[str, ...], list[_Read]]]:
     """Neighbours of one header, some BATCH bytes at a time."""
     for header, run in groupby(files, key=lambda each: each[0].header):
         batch: list[_Read] = []
@@ -186,7 +192,9 @@ def _batches(files: list[_Read]) -> Iterator[tuple[tuple[str, ...], list[_Read]]
 
 
 def _parse(header: tuple[str, ...], files: list[_Read]) -> pa.Table:
-    """The rows of some files of one header: COLUMNS and ``caseid``."""
+    """The rows of some files of one header: COLUMNS and ``caseid``. Raises ArrowInvalid."""
+    if not all(file.rows for file, _ in files):
+        raise pa.ArrowInvalid("a file without rows")
     lines = [memoryview(text)[text.index(b"\n") + 1 :] for _, text in files]
     body = b"".join(part for line in lines for part in ((line,) if line[-1:] == b"\n" else (line, b"\n")))
     read = pa_csv.ReadOptions(column_names=header, use_threads=False, block_size=len(body) + 1)
@@ -225,36 +233,41 @@ def _case_spellings(case_id: int) -> tuple[str, ...]:
     return (str(case_id), f"{case_id}.0")
 
 
-def _encoding_problems(name: str, text: bytes) -> list[Problem]:
+def _encoding_problem(name: str, text: bytes) -> Problem:
     if text[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return [Problem(name, "UTF-16 text", "UTF-8", 1)]
+        return Problem(name, "UTF-16 text", "UTF-8", 1)
     for number, line in enumerate(text.split(b"\n"), start=1):
         try:
             line.decode("utf-8")
         except UnicodeDecodeError as error:
-            return [
-                Problem(name, f"byte 0x{line[error.start]:02x}, which is not UTF-8", "UTF-8 text", number)
-            ]
-    return [Problem(name, "a header that is not ASCII", "the column names in plain letters", 1)]
+            return Problem(name, f"byte 0x{line[error.start]:02x}, which is not UTF-8", "UTF-8 text", number)
+    return Problem(name, "a header that is not ASCII", "the column names in plain letters", 1)
 
 
-def _walk_all(files: list[_Read]) -> list[Problem]:
-    return [problem for file, text in files for problem in _walk(file.name, file.case_id, text)]
+def _walk_all(paths: dict[int, Path]) -> list[Problem]:
+    problems: list[Problem] = []
+    for case_id, path in paths.items():
+        try:
+            _, text = _open(path, case_id)
+            problems += _walk(path.name, case_id, text)
+        except _Unreadable as error:
+            problems += error.args
+    return problems
 
 
-def _said_by_arrow(files: list[_Read], said: str) -> list[Problem]:
+def _said_by_arrow(paths: dict[int, Path], said: str) -> list[Problem]:
     """What Arrow refuses though the walk found nothing, file by file, with the row where Arrow names it."""
     problems = []
-    for file, text in files:
+    for case_id, path in paths.items():
         try:
-            if not _keeps_contract(_stack([(file, text)])):
+            if not _keeps_contract(_stack({case_id: path})[1]):
                 problems.append(
-                    Problem(file.name, "a row that breaks the contract", "rows as its header says")
+                    Problem(path.name, "a row that breaks the contract", "rows as its header says")
                 )
         except pa.ArrowInvalid as error:
             row = re.search(r"Row #(\d+)", str(error))
             problems.append(
-                Problem(file.name, str(error), "rows as its header says", int(row[1]) + 1 if row else None)
+                Problem(path.name, str(error), "rows as its header says", int(row[1]) + 1 if row else None)
             )
     return problems or [Problem("annotation files", said, "rows as their headers say")]
 
