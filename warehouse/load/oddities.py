@@ -23,24 +23,25 @@ def note_oddities(files: list[AnnotationFile], annotation: pa.Table, report: Loa
     without = [file.case_id for file in files if not file.has_bom]
     report.odd("file without byte order mark", len(without), without, "read either way")
 
-    beat_words, beat_places = words_of(annotation["beat_type"]), places_of(annotation["beat_type"])
-    beats = _tally(beat_words, beat_places)
-    rhythms = _tally(words_of(annotation["rhythm_label"]), places_of(annotation["rhythm_label"]))
     old = [row["spelling"] for row in map_rows("vitaldb_rhythm") if row["spelling"] != row["rhythm"]]
     report.odd(
         "rhythm under an old name",
-        sum(rhythms[name] for name in old),
+        int(_holds(annotation["rhythm_label"], old).sum()),
         handled="map.vitaldb_rhythm translates it",
     )
     report.odd(
         "row without a rhythm",
-        rhythms[None],
+        annotation["rhythm_label"].null_count,
         handled="ends a run of normal rhythm (vitaldb.normal_context_v0)",
     )
-    report.odd("row without a beat", beats[None], handled="no beat (vitaldb.annotation_v0)")
+    report.odd(
+        "row without a beat",
+        annotation["beat_type"].null_count,
+        handled="no beat (vitaldb.annotation_v0)",
+    )
     markers = [row["beat_type"] for row in map_rows("vitaldb_beat") if row["kind"] == "marker"]
     case, time = to_numbers(annotation["case_id"]), to_numbers(annotation["time_second"])
-    misplaced = case[np.isin(beat_places, [beat_words.index(word) for word in markers if word in beat_words])]
+    misplaced = case[_holds(annotation["beat_type"], markers)]
     report.odd(
         "marker in the beat column",
         len(misplaced),
@@ -71,10 +72,10 @@ def note_oddities(files: list[AnnotationFile], annotation: pa.Table, report: Loa
     )
 
 
-def _tally(words: list[str], places: np.ndarray) -> Counter:
-    """How often each word stands in a column, None for NULL."""
-    counts = np.bincount(places + 1, minlength=len(words) + 1)
-    return Counter(dict(zip([None, *words], counts.tolist(), strict=True)))
+def _holds(column: pa.ChunkedArray, words: list[str]) -> np.ndarray:
+    """(n,) bool: the rows that hold one of the words."""
+    known = words_of(column)
+    return np.isin(places_of(column), [known.index(word) for word in words if word in known])
 
 
 def _marker_faults(annotation: pa.Table, begin: str) -> tuple[list[int], list[int]]:
