@@ -55,6 +55,15 @@ COLUMNS = {
     "bad_signal_quality": pa.bool_(),
     "bad_signal_quality_label": WORDS,
 }
+ANNOTATION = pa.schema(
+    [
+        pa.field("case_id", pa.int32(), nullable=False),
+        pa.field("row_no", pa.int32(), nullable=False),
+        *(pa.field(name, kind, nullable=kind == WORDS) for name, kind in COLUMNS.items()),
+        pa.field("source_file", WORDS, nullable=False),
+    ]
+)
+"""The raw table. ``row_no`` is the line in the file, the header is line 1."""
 _PARSE = pa_csv.ParseOptions(quote_char=False, ignore_empty_lines=False)
 _CONVERT = pa_csv.ConvertOptions(
     column_types={**COLUMNS, "caseid": WORDS},
@@ -97,8 +106,8 @@ class _Unreadable(Exception):
 def read_annotations(paths: dict[int, Path]) -> tuple[list[AnnotationFile], pa.Table]:
     """Read the files (case id → path) in their order.
 
-    Returns the files and one table of all rows: ``case_id``, ``row_no`` (the line in the file, the header is
-    line 1), COLUMNS and ``source_file``. Raises InputError with everything that is wrong, by file and row.
+    Returns the files and one table of all rows after ANNOTATION. Raises InputError with everything that is wrong, by
+    file and row.
     """
     try:
         files, table = _stack(paths)
@@ -113,7 +122,7 @@ def read_annotations(paths: dict[int, Path]) -> tuple[list[AnnotationFile], pa.T
             problems,
             _next_step(problems),
         )
-    return files, table.drop_columns(["caseid"])
+    return files, pa.Table.from_arrays(table.select(ANNOTATION.names).columns, schema=ANNOTATION)
 
 
 def _next_step(problems: list[Problem]) -> str:
@@ -166,9 +175,9 @@ def _stack(paths: dict[int, Path]) -> tuple[list[AnnotationFile], pa.Table]:
     stacked = pa.concat_tables(tables).unify_dictionaries()
     sizes = [file.rows for file in files]
     place = np.repeat(np.arange(len(files), dtype=np.int32), sizes)
-    first = np.cumsum([0, *sizes[:-1]], dtype=np.int32)
-    row_no = np.arange(2, sum(sizes) + 2, dtype=np.int32) - first[place]
-    case_id = np.array([file.case_id for file in files], np.int32)[place]
+    row_no = np.arange(2, sum(sizes) + 2, dtype=np.int32)
+    row_no -= np.repeat(np.cumsum([0, *sizes[:-1]], dtype=np.int32), sizes)
+    case_id = np.repeat(np.array([file.case_id for file in files], np.int32), sizes)
     source_file = pa.DictionaryArray.from_arrays(from_numbers(place), texts(file.name for file in files))
     return files, (
         stacked.set_column(0, "time_second", plain(stacked["time_second"]))
