@@ -13,6 +13,7 @@ from typing import TextIO
 
 import click
 
+from pipelines.render.options import image_options, settings_from
 from pipelines.train.options import place_options, settings_options
 from warehouse.contracts import stamped
 from warehouse.errors import CheckFailed, HomeError, InputError, LeadhouseError, UsageError
@@ -335,33 +336,6 @@ def whatif(task, accept, refuse, maps, constants, flips, home, json) -> None:
     print_json(stamped("whatif", answer.as_json())) if json else click.echo(answer.as_text())
 
 
-def image_options(function: Callable) -> Callable:
-    """What decides how an image is made; the defaults are the published settings."""
-    from pipelines.render.settings import LAYOUTS, PALETTES
-
-    options = (
-        click.option("--plain", is_flag=True, help="The page as printed: no noise, crop or light."),
-        click.option("--quality", type=click.IntRange(1, 100), help="Of JPEGs; default 90."),
-        click.option(
-            "--augmenter", type=click.Choice(["fused", "imgaug"]), help="Default fused; same bytes."
-        ),
-        click.option("--dpi", type=int, help="Default 200."),
-        click.option("--layout", type=click.Choice(list(LAYOUTS)), help="Default 3x4."),
-        click.option("--rhythm", metavar="LEADS", help="Strips below, as in II,V1, or none; default II."),
-        click.option("--palette", type=click.Choice(list(PALETTES)), help="Of the grid; default 5, red."),
-        click.option("--paper-speed", type=float, metavar="MM/S", help="Default 25."),
-        click.option("--gain", type=float, metavar="MM/MV", help="Default 10."),
-        click.option(
-            "--rotate", type=click.IntRange(0, 180), help="Turn by up to so many degrees; default 0."
-        ),
-        click.option("--wrinkles", is_flag=True, help="Creases and wrinkles."),
-        click.option("--geometry", is_flag=True, help="Where everything lies, as JSON beside each image."),
-    )
-    for option in reversed(options):
-        function = option(function)
-    return function
-
-
 @verb("render", json=True)
 @click.argument("task")
 @click.option("--part", help="Only this part; default: all.")
@@ -377,7 +351,6 @@ def render(task, part, limit, workers, out, geometry, home, json, **options) -> 
 
     Images that are there and whole are kept; one that cannot be drawn is listed, and the rest goes on (exit 1).
     """
-    from pipelines.render.options import settings_from
     from pipelines.render.stage import render_task
     from warehouse.spec import find_spec
 
@@ -408,7 +381,6 @@ def render(task, part, limit, workers, out, geometry, home, json, **options) -> 
 def render_record(record, out, seed, geometry, home, json, **options) -> None:
     """Draw one WFDB record (with or without .hea) to OUT, a .jpg or .png; a longer one gives a page per 10 s."""
     from pipelines.render import record as stage
-    from pipelines.render.options import settings_from
 
     drawn = stage.render_record(record, out, settings_from(options), seed=seed, geometry=geometry)
     print_json(drawn) if json else click.echo("\n".join(image["file"] for image in drawn))

@@ -1,16 +1,39 @@
-"""Settings of images from the words of a command line."""
+"""The options of `render` and `render-record`, and the settings of images from their words.
+
+Nothing heavy is imported before the settings are made: a command line must start fast.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pipelines.render.draws import PUBLISHED_AUGMENT
-from pipelines.render.job import ImageSettings, settings_for
-from pipelines.render.settings import PUBLISHED
+import click
+
+from pipelines.options import joined
+from pipelines.render.settings import LAYOUTS, PALETTES, PUBLISHED
 from warehouse.errors import UsageError
-from warehouse.spec import Spec
+
+if TYPE_CHECKING:
+    from pipelines.render.job import ImageSettings
+    from warehouse.spec import Spec
+
+image_options = joined(
+    click.option("--plain", is_flag=True, help="The page as printed: no noise, crop or light."),
+    click.option("--quality", type=click.IntRange(1, 100), help="Of JPEGs; default 90."),
+    click.option("--augmenter", type=click.Choice(["fused", "imgaug"]), help="Default fused; same bytes."),
+    click.option("--dpi", type=int, help="Default 200."),
+    click.option("--layout", type=click.Choice(list(LAYOUTS)), help="Default 3x4."),
+    click.option("--rhythm", metavar="LEADS", help="Strips below, as in II,V1, or none; default II."),
+    click.option("--palette", type=click.Choice(list(PALETTES)), help="Of the grid; default 5, red."),
+    click.option("--paper-speed", type=float, metavar="MM/S", help="Default 25."),
+    click.option("--gain", type=float, metavar="MM/MV", help="Default 10."),
+    click.option("--rotate", type=click.IntRange(0, 180), help="Turn by up to so many degrees; default 0."),
+    click.option("--wrinkles", is_flag=True, help="Creases and wrinkles."),
+    click.option("--geometry", is_flag=True, help="Where everything lies, as JSON beside each image."),
+)
+"""What decides how an image is made; the defaults are the published settings."""
 
 PAGE = {
     "dpi": "dpi",
@@ -30,6 +53,9 @@ def settings_from(options: Mapping[str, Any], spec: Spec | None = None) -> Image
 
     Raises UsageError for a value that no page has, and for an augmentation of a plain page.
     """
+    from pipelines.render.draws import PUBLISHED_AUGMENT
+    from pipelines.render.job import ImageSettings, settings_for
+
     said = {name: value for name, value in options.items() if value is not None and value is not False}
     lost = [f"--{name}" for name in AUGMENT if said.get(name)] if said.get("plain") else []
     if lost:

@@ -5,24 +5,13 @@ Each is a decorator of a click command. Only click is imported: a command line m
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import click
 
+from pipelines.options import joined
 
-def _decorator(*options: Callable) -> Callable[[Callable], Callable]:
-    """One decorator of several, which `--help` lists in this order."""
-
-    def decorate(function: Callable) -> Callable:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
-
-
-settings_options = _decorator(
+settings_options = joined(
     click.option(
         "--model",
         type=click.Choice(["resnet18", "beatnet", "kachuee", "rhythmnet"]),
@@ -71,7 +60,7 @@ settings_options = _decorator(
 )
 """What a model is and how it is trained, as `pipelines.train.settings.Settings` takes it."""
 
-place_options = _decorator(
+place_options = joined(
     click.option(
         "--workers", type=click.IntRange(1), help="Threads that decode images; default: a core each."
     ),

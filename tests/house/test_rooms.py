@@ -25,6 +25,10 @@ NEVER = {
     "cli": set(),
 }
 HEAVY = {
+    "numpy",
+    "duckdb",
+    "pyarrow",
+    "sqlglot",
     "torch",
     "torchvision",
     "sklearn",
