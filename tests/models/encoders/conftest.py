@@ -2,6 +2,8 @@
 
 import pytest
 
+pytest.register_assert_rewrite("tests.models.encoders.probe")
+
 
 @pytest.fixture(scope="module")
 def one_thread():
