@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import duckdb
@@ -142,6 +142,16 @@ class _Plan:
     wanted: list[View]
     fingerprints: dict[str, str]
 
+    @cached_property
+    def rules(self) -> dict[str, str]:
+        """The rule fingerprint of each wanted view."""
+        return rule_fingerprints(self.catalog, self.wanted)
+
+    @cached_property
+    def sources(self) -> dict[str, str]:
+        """The digest of each wanted view's SQL file."""
+        return {view.name: file_digest(view.path) for view in self.wanted}
+
 
 def _plan(home: Home, catalog: Catalog, names: list[str] | None) -> _Plan:
     present = inputs(home)
@@ -221,7 +231,6 @@ def _build(
             "load the data set again; what was built before stays",
         )
     build = Build()
-    rules = rule_fingerprints(plan.catalog, plan.wanted)
     entries: dict[str, dict] = {}
     con.execute("SET preserve_insertion_order = true")
     spill = folder.with_name(
@@ -241,9 +250,9 @@ def _build(
             carry(home.built / entries[view.name]["file"], target)
             build.kept.append(view.name)
         elif view.stored:
-            rows = write_view(con, view, target, rules[view.name])
+            rows = write_view(con, view, target, plan.rules[view.name])
             build.built.append(view.name)
-            entries[view.name] = _entry(con, plan, view, target, rows, rules)
+            entries[view.name] = _entry(con, plan, view, target, rows)
         if view.name in defined:
             define_view(con, view, target if view.stored else None)
     for name, old in before.items():  # stored views that were not asked for this time
@@ -254,14 +263,7 @@ def _build(
     return build
 
 
-def _entry(
-    con: duckdb.DuckDBPyConnection,
-    plan: _Plan,
-    view: View,
-    target: Path,
-    rows: int,
-    rules: Mapping[str, str],
-) -> dict:
+def _entry(con: duckdb.DuckDBPyConnection, plan: _Plan, view: View, target: Path, rows: int) -> dict:
     columns = con.execute(f"DESCRIBE SELECT * FROM {parquet((target,))}").fetchall()
     lineage = plan.catalog.lineage([view.name])
     read = {name: plan.present[name].digest for member in lineage for name in plan.catalog.inputs(member)}
@@ -272,17 +274,17 @@ def _entry(
         "bytes": target.stat().st_size,
         "sha256": file_digest(target),
         "fingerprint": plan.fingerprints[view.name],
-        "rule": rules[view.name],
+        "rule": plan.rules[view.name],
         "reads": {
             name: plan.fingerprints[name] if name in plan.catalog else plan.present[name].digest
             for name in view.reads
         },
         "lineage": {
-            **lineage_digests(plan.catalog, view, rules),
+            **lineage_digests(plan.catalog, view, plan.rules),
             "inputs": {name: digest for name, digest in sorted(read.items()) if name.startswith("raw_")},
         },
         "files": {
-            **{member.name: file_digest(member.path) for member in lineage},
+            **{member.name: plan.sources[member.name] for member in lineage},
             **{name: digest for name, digest in sorted(read.items()) if name.startswith("map.")},
         },
     }

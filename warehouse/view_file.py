@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import duckdb
@@ -17,6 +18,8 @@ DICTIONARY = 1_000
 
 ROW_BY_ROW = frozenset({"CROSS_PRODUCT", "DUMMY_SCAN", "FILTER", "PROJECTION", "READ_PARQUET", "SEQ_SCAN"})
 """Operators of a plan that hand rows on as they come; so does a left join."""
+GATHERS = re.compile(r"\b(GROUP BY|OVER|UNION|DISTINCT)\b")
+"""Words of a SELECT whose rows are not those of its first table."""
 
 
 def write_view(con: duckdb.DuckDBPyConnection, view: View, target: Path, rule: str) -> int:
@@ -62,7 +65,9 @@ def is_in_order(con: duckdb.DuckDBPyConnection, file: Path, grain: tuple[str, ..
 
 
 def _is_row_by_row(con: duckdb.DuckDBPyConnection, sql: str) -> bool:
-    """Whether the plan of a SELECT hands on the rows of its first table as they come."""
+    """Whether the plan of a SELECT hands on the rows of its first table as they come; a look at its words may do."""
+    if GATHERS.search(sql):
+        return False
 
     def holds(node: dict) -> bool:
         joins = node["name"] == "HASH_JOIN" and node["extra_info"].get("Join Type") == "LEFT"
