@@ -6,8 +6,8 @@ import errno
 import json as json_module
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -628,17 +628,6 @@ def review_list(task, home, json) -> None:
     )
 
 
-@contextmanager
-def encoder_errors(kind: type[LeadhouseError]) -> Iterator[None]:
-    """models/ knows no exit codes: its errors become ``kind``, or wrong usage where a package is not installed."""
-    from models.encoders import EncoderError
-
-    try:
-        yield
-    except EncoderError as error:
-        raise (UsageError if isinstance(error.__cause__, ImportError) else kind)(str(error)) from error
-
-
 @main.group("encoders", invoke_without_command=True)
 @click.option("--json", "json", is_flag=True, help="JSON alone on stdout.")
 @click.option("--data", metavar="DIR", help="As every verb has it; encoders read no data home.")
@@ -650,10 +639,9 @@ def encoders(ctx, json, data) -> None:
     """
     if ctx.invoked_subcommand:
         return
-    from models.encoders.listing import listed
+    from pipelines.encoders import listed
 
-    with encoder_errors(UsageError):
-        found = listed()
+    found = listed()
     print_json(stamped("encoders", {"encoders": [each.as_json() for each in found]})) if json else click.echo(
         "\n\n".join(each.as_text() for each in found)
     )
@@ -668,25 +656,12 @@ def encoders_check(name, file, home, json) -> None:
     Without FILE: the card's, under the root of checkpoints. Exit 1 when anything is not accounted for: then nothing
     was loaded. Nothing in the file is run.
     """
-    from models import encoders as registry
-    from models.encoders.listing import absent, looked_for
+    from pipelines.encoders import check
 
-    with encoder_errors(UsageError):
-        card = registry.card(name)
-        path = file or card.checkpoint()
-        if path is None or not path.exists():
-            looked = str(file or looked_for(card) or "and its card names none")
-            raise UsageError(
-                f"{name}: found no checkpoint, {absent(looked, card.url)}", "give FILE, or put it there"
-            )
-        encoder = registry.build(card)
-    with encoder_errors(InputError):
-        from models.encoders.checkpoint import check
-
-        report = check(encoder, path, card)
+    report = check(name, file)
     print_json(stamped("encoders-check", report.as_json())) if json else click.echo(report.as_text())
     if not report.ok:
-        raise InputError(f"{path} does not load as {name}: {report.faults()[0]}")
+        raise InputError(f"{report.source.path} does not load as {name}: {report.faults()[0]}")
 
 
 @verb("bundle", json=True)
