@@ -8,7 +8,7 @@ from pathlib import Path
 
 from warehouse.contracts import stamped
 from warehouse.diff.result import Budget, Difference
-from warehouse.errors import UsageError
+from warehouse.errors import CheckFailed, HomeError, UsageError
 from warehouse.home import Home
 
 FORMATS = ("text", "json", "markdown", "junit")
@@ -53,3 +53,19 @@ def as_json(found: Difference, budget: Budget | None) -> dict:
 def write(found: Difference, parquet: Path | None) -> None:
     if parquet is not None:
         found.write_flips(parquet)
+
+
+def hold(found: Difference, budget: Budget | None) -> None:
+    """Raises CheckFailed for tasks beyond the budget, HomeError where no task is built to count flips in."""
+    if budget is None:
+        return
+    if found.not_built and not found.tasks:
+        raise HomeError(
+            f"--max-flips {budget.text}: found no build of {', '.join(found.not_built)}, which read what differs; "
+            "expected one at least, to count flips in",
+            "load the data set and run `materialize` before `diff`",
+        )
+    beyond = found.beyond(budget)
+    if beyond:
+        listed = ", ".join(f"{task.name} ({task.differing:,})" for task in beyond)
+        raise CheckFailed(f"more instances differ than --max-flips {budget.text} allows: {listed}")
