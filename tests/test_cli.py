@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -65,18 +63,6 @@ def test_the_readme_lists_no_verb_that_is_not_there():
 def test_every_verb_takes_data():
     for name, command in cli.main.commands.items():
         assert any("--data" in option.opts for option in command.params), name
-
-
-def test_starting_imports_nothing_heavy():
-    heavy = {"torch", "sklearn", "matplotlib", "pandas", "polars", "pyarrow", "scipy", "vitaldb", "wfdb"}
-    done = subprocess.run(
-        [sys.executable, "-c", "import cli, sys; print(*sys.modules)"],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-    )
-    assert done.returncode == 0
-    assert not heavy & set(done.stdout.split())
 
 
 def test_the_street_in_json(home, tmp_path):
