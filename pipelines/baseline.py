@@ -29,7 +29,7 @@ from pipelines.makers import NOTE
 from pipelines.predictions import check_out, write_predictions
 from pipelines.rr import segment_features
 from warehouse.errors import HomeError, InputError, UsageError
-from warehouse.home import Home
+from warehouse.home import Home, read_pinned
 
 if TYPE_CHECKING:
     from warehouse.task import TaskData
@@ -114,16 +114,14 @@ def _beat_times(home: Home, beats: str) -> Mapping[str, np.ndarray]:
 
     from warehouse.query import connect
 
-    con = connect(home)
-    try:
-        found = con.execute(BEATS[beats]).fetchnumpy()
-    except duckdb.CatalogException as error:
-        found = {"case_id": np.empty(0), "time_s": np.empty(0)}
-        reason = str(error).splitlines()[0]
-    else:
-        reason = "the table has no rows"
-    finally:
-        con.close()
+    def read(pinned: Home) -> tuple[dict[str, np.ndarray], str]:
+        with connect(pinned) as con:
+            try:
+                return con.execute(BEATS[beats]).fetchnumpy(), "the table has no rows"
+            except duckdb.CatalogException as error:
+                return {"case_id": np.empty(0), "time_s": np.empty(0)}, str(error).splitlines()[0]
+
+    found, reason = read_pinned(home, read)
     records, times = found["case_id"], np.asarray(found["time_s"], dtype=np.float64)
     if not len(records):
         step = "load the release with --signals DIR" if beats == "rr-detected" else "load the release"

@@ -125,15 +125,29 @@ class Home:
 
 
 def read_pinned(home: Home, read: Callable[[Home], T]) -> T:
-    """What ``read`` gives on the pinned home; once more when its build was replaced twice while it was read."""
+    """What ``read`` gives on the pinned home; once more when, while it was read, its build was replaced twice or a
+    data set was loaded again."""
     for _ in range(ATTEMPTS):
-        pinned = home.pin()
+        pinned, loads = home.pin(), _generations(home.raw)
         try:
             return read(pinned)
         except Exception:
-            if home.generation or pinned.built.is_dir() or not home.built.is_dir():
+            lost = home.built.is_dir() and not pinned.built.is_dir()
+            if home.generation or not (lost or _generations(home.raw) != loads):
                 raise
-    raise HomeError(f"{home.path}: builds are replaced faster than they can be read", "run the command again")
+    raise HomeError(
+        f"{home.path}: loads or builds are replaced faster than they can be read", "run the command again"
+    )
+
+
+def _generations(folder: Path) -> dict[str, str]:
+    """What each link in a folder means at present."""
+    links = [path for path in sorted(folder.iterdir()) if path.is_symlink()] if folder.is_dir() else []
+    found = {}
+    for path in links:
+        with suppress(OSError):
+            found[path.name] = path.readlink().name
+    return found
 
 
 @contextmanager

@@ -31,7 +31,7 @@ from warehouse.digests import file_digest
 from warehouse.engine import working
 from warehouse.errors import HomeError
 from warehouse.fingerprints import build_fingerprints, lineage_digests, rule_fingerprints
-from warehouse.home import Home, carry, generation, sweep, writing
+from warehouse.home import Home, carry, generation, read_pinned, sweep, writing
 from warehouse.manifest import MANIFEST, built_file, read_manifest
 from warehouse.review.home import DATASET as REVIEW
 from warehouse.view_file import write_view
@@ -99,8 +99,10 @@ def materialize(
 
 def check(home: Home, names: list[str] | None = None, *, catalog: Catalog | None = None) -> list[str]:
     """Build everything anew beside the home and say, in words, what differs from the present build."""
-    catalog = catalog or Catalog.read()
-    home = home.pin()
+    return read_pinned(home, lambda pinned: _check(pinned, names, catalog or Catalog.read()))
+
+
+def _check(home: Home, names: list[str] | None, catalog: Catalog) -> list[str]:
     plan = _plan(home, catalog, names)
     present = read_manifest(home)["views"]
     damaged = _damaged(plan)

@@ -20,7 +20,7 @@ from typing import Any
 import duckdb
 
 from warehouse.errors import RegistryError, UsageError
-from warehouse.home import Home
+from warehouse.home import Home, read_pinned
 from warehouse.load.report import read_report
 from warehouse.project import registry_path
 from warehouse.query import connect
@@ -93,7 +93,10 @@ def recount(home: Home, task: str) -> Recount:
     Raises UsageError when the task has no recounts, HomeError when it is not built, RegistryError when an entry
     names a path that is not in the spec or a query that fails.
     """
-    spec = find_spec(task)
+    return read_pinned(home, lambda pinned: _recount(pinned, find_spec(task)))
+
+
+def _recount(home: Home, spec: Spec) -> Recount:
     path = registry_path("recounts", f"{spec.name}.json")
     if not path.exists():
         raise UsageError(

@@ -182,6 +182,35 @@ def test_a_reader_whose_build_is_being_removed_begins_again(monkeypatch, tmp_pat
     assert {path.name for path in tmp_path.iterdir() if path.is_dir() and not path.is_symlink()} == kept
 
 
+def test_a_reader_begins_again_when_a_data_set_is_loaded_meanwhile(tmp_path):
+    home, seen = Home(tmp_path), []
+
+    def publish(number: int) -> None:
+        for published in (home.raw / "some", home.path / "built"):
+            if number == 1 or published.parent == home.raw:
+                with generation(published) as folder:
+                    (folder / "number").write_text(str(number))
+
+    def read(pinned: Home) -> str:
+        folder = pinned.loaded("some")
+        seen.append(folder)
+        if len(seen) == 1:
+            publish(2)
+        return (folder / "number").read_text()
+
+    publish(1)
+    assert read_pinned(home, read) == "2"
+    assert len(seen) == 2
+
+    def fails(pinned: Home) -> str:
+        seen.append(pinned.path)
+        return (pinned.loaded("some") / "nowhere").read_text()
+
+    with pytest.raises(FileNotFoundError):
+        read_pinned(home, fails)
+    assert len(seen) == 3  # nothing was loaded, so it is not tried again
+
+
 def test_the_home_is_the_option_then_the_environment_then_data(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("LEADHOUSE_DATA", raising=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import shutil
 from pathlib import Path
 
@@ -48,6 +49,10 @@ def snapshot(home: Home) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
+
+
+def notes(home: Home) -> list[str]:
+    return read_report(home, DATASET)["notes"]
 
 
 def clinical(home: Home) -> list[tuple]:
@@ -238,6 +243,61 @@ def test_an_annotation_file_that_cannot_be_read(loaded, release, tmp_path):
     path.unlink()
     path.symlink_to(tmp_path / "nowhere.csv")
     rejected(loaded, source, f"{path.name}: found a file that cannot be read (No such file")
+
+
+def test_a_byte_order_mark_before_a_row(loaded, release, tmp_path, monkeypatch):
+    """In every file, whichever of them Arrow begins with."""
+    for path in sorted((release / "annotations").glob("*.csv"))[:2]:
+        source = copy_of(release, tmp_path / path.stem)
+        file = source / "annotations" / path.name
+        file.write_bytes(file.read_bytes().replace(b"\n", b"\n\xef\xbb\xbf", 1))
+        rejected(loaded, source, f"{path.name}, row 2: found")
+        monkeypatch.setattr("warehouse.load.annotation_csv.BATCH", 1)
+
+
+@pytest.mark.parametrize("name", ["metadata.csv", "clinical_data.csv", "annotations"])
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(loaded, release, tmp_path, name):
+    source = copy_of(release, tmp_path)
+    path = annotation_file(source) if name == "annotations" else source / name
+    path.unlink()
+    os.mkfifo(path)
+    if name == "clinical_data.csv":
+        load(loaded, source)
+        assert any("clinical_data.csv" in note and "no subjects" in note for note in notes(loaded))
+    else:
+        rejected(loaded, source, path.name, "no regular file", "a readable file")
+
+
+def test_a_file_that_is_far_too_large_is_not_read(loaded, release, tmp_path, monkeypatch):
+    monkeypatch.setattr("warehouse.load.folder.LARGEST", 100)
+    rejected(loaded, release, "metadata.csv", "bytes, more than 100")
+    monkeypatch.setattr("warehouse.load.metadata_csv.bytes_of", Path.read_bytes)
+    rejected(loaded, release, "annotation files rejected", "bytes, more than 100")
+
+
+def test_a_table_cut_inside_quotes(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    table = source / "metadata.csv"
+    text = table.read_text()
+    table.write_text(text.rstrip("\n")[:-1] + '"N, SR')
+    rejected(loaded, source, "metadata.csv, row", "half copied")
+
+
+def test_a_table_whose_last_line_has_no_end_is_noted(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    for name in ("metadata.csv", "clinical_data.csv"):
+        (source / name).write_bytes((source / name).read_bytes().rstrip(b"\r\n"))
+    load(loaded, source)
+    odd = [entry for entry in read_report(loaded, DATASET)["oddities"] if "has no end" in entry["what"]]
+    assert [entry["where"] for entry in odd] == [["metadata.csv"], ["clinical_data.csv"]]
+
+
+def test_a_subjects_table_that_is_no_such_table_is_named(loaded, release, tmp_path):
+    source = copy_of(release, tmp_path)
+    table = source / "clinical_data.csv"
+    table.write_bytes(table.read_text().encode("utf-16"))
+    load(loaded, source)
+    assert any("clinical_data.csv" in note and "no subjects" in note for note in notes(loaded))
 
 
 @pytest.mark.parametrize("number", ["99999999999", "2147483648"])

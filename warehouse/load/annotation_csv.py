@@ -23,6 +23,7 @@ import pyarrow.csv as pa_csv
 from warehouse.errors import InputError, Problem
 from warehouse.load.columns import from_numbers, places_of, plain, texts, to_numbers, words_of
 from warehouse.load.fields import LATEST_S, SECONDS_IN_RANGE, quoted, seconds
+from warehouse.load.folder import bytes_of
 from warehouse.maps import map_column
 
 NAME = re.compile(r"Annotation_file_([0-9]+)\.csv")
@@ -138,7 +139,7 @@ def _next_step(problems: list[Problem]) -> str:
 def _open(path: Path, case_id: int) -> _Read:
     """Raises _Unreadable."""
     try:
-        data = path.read_bytes()
+        data = bytes_of(path)
     except OSError as error:
         problem = Problem(path.name, f"a file that cannot be read ({error.strerror})", "a readable file")
         raise _Unreadable(problem) from None
@@ -206,6 +207,8 @@ def _parse(header: tuple[str, ...], files: list[_Read]) -> pa.Table:
         raise pa.ArrowInvalid("a file without rows")
     lines = [memoryview(text)[text.index(b"\n") + 1 :] for _, text in files]
     body = b"".join(part for line in lines for part in ((line,) if line[-1:] == b"\n" else (line, b"\n")))
+    if body.startswith(BOM):  # which Arrow would pass over
+        raise pa.ArrowInvalid("a byte order mark before a row")
     read = pa_csv.ReadOptions(column_names=header, use_threads=False, block_size=len(body) + 1)
     table = pa_csv.read_csv(pa.py_buffer(body), read, _PARSE, _CONVERT)
     rows = sum(file.rows for file, _ in files)
@@ -244,7 +247,7 @@ def _case_spellings(case_id: int) -> tuple[str, ...]:
 
 def _encoding_problem(name: str, text: bytes) -> Problem:
     if text[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return Problem(name, "UTF-16 text", "UTF-8", 1)
+        return Problem(name, "UTF-16 or UTF-32 text", "UTF-8", 1)
     for number, line in enumerate(text.split(b"\n"), start=1):
         try:
             line.decode("utf-8")

@@ -1,9 +1,24 @@
-"""The files of a release, at any depth."""
+"""The files of a release, at any depth, and what is in one."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from pathlib import Path
+
+LARGEST = 1 << 28
+"""Bytes of a text file that is read whole: a thousand times the largest of the real ones."""
+
+
+def bytes_of(path: Path) -> bytes:
+    """A file's bytes. Raises OSError also for one of more than LARGEST, and for what is no file: a pipe never ends."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "no regular file")
+    if status.st_size > LARGEST:
+        raise OSError(errno.EFBIG, f"{status.st_size:,} bytes, more than {LARGEST:,}")
+    return path.read_bytes()
 
 
 def files_below(folder: Path) -> list[Path]:

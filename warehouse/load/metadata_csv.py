@@ -13,6 +13,7 @@ import pyarrow as pa
 from warehouse.errors import InputError, Problem
 from warehouse.load.columns import from_columns
 from warehouse.load.fields import SECONDS_IN_RANGE, WHOLE_IN_RANGE, quoted, seconds, wholes
+from warehouse.load.folder import bytes_of
 
 METADATA = pa.schema(
     [
@@ -48,7 +49,9 @@ def read_columns(
 
     Raises InputError on another encoding, a ragged row, a column that is twice there or, of ``required``, not.
     """
-    reader = csv.reader(io.StringIO(_text_of(path), newline=""))
+    reader = csv.reader(
+        io.StringIO(_text_of(path), newline=""), strict=True
+    )  # a cut inside quotes is an error
     numbers: list[int] = []
     rows: list[list[str]] = []
     try:
@@ -77,7 +80,9 @@ def read_columns(
 
 
 def header_of(path: Path) -> tuple[str, ...]:
-    """The column names, empty for a file that is no UTF-8 text or cannot be read."""
+    """The column names, empty for what is no UTF-8 text, no file, or cannot be read."""
+    if not path.is_file():
+        return ()
     try:
         with path.open("rb") as file:
             first = file.readline(1 << 16).decode("utf-8-sig")
@@ -153,7 +158,7 @@ def _again(path: Path, cases: Sequence[int | None], numbers: Sequence[int]) -> l
 
 def _text_of(path: Path) -> str:
     try:
-        data = path.read_bytes()
+        data = bytes_of(path)
     except OSError as error:
         raise _rejected(
             path,

@@ -64,6 +64,7 @@ def load(
     paths = _annotation_paths(source, present)
     metadata_path = _metadata_path(source, present)
     metadata = metadata_csv.read_metadata(metadata_path)
+    _note_open_end(metadata_path, report)
     files, annotation = read_annotations(paths)
     _match(files, annotation, metadata)
     clinical = _subjects(source, present, subjects, metadata_path, list(paths), report)
@@ -203,12 +204,24 @@ def _subjects(
     elif "subjectid" in metadata_csv.header_of(metadata_path):
         path, column = metadata_path, "case_id"
     else:
+        others = [
+            path.name
+            for path in present
+            if path.suffix == ".csv"
+            and path != metadata_path
+            and not path.name.startswith("Annotation_file_")
+        ]
+        looked = (
+            f" ({', '.join(others)}: read as UTF-8 with commas, the header names others)" if others else ""
+        )
         report.notes.append(
-            "no subjects: no table with caseid and subjectid was found, so no case has a part; "
+            f"no subjects: no table with caseid and subjectid was found{looked}, so no case has a part; "
             "load again with --subjects CSV (VitalDB's clinical table)"
         )
         return from_rows([], metadata_csv.CLINICAL)
     table = metadata_csv.read_clinical(path, column)
+    if path != metadata_path:
+        _note_open_end(path, report)
     known = set(to_numbers(table["case_id"]).tolist())
     subject_ids, rows = to_numbers(table["subject_id"]), to_numbers(table["row_no"])
     units = splits.declaration(card_of(DATASET)["split"])["units"]
@@ -229,6 +242,17 @@ def _subjects(
         )
     report.notes.append(f"subjects: {path.name} ({table.num_rows} cases)")
     return table
+
+
+def _note_open_end(path: Path, report: LoadReport) -> None:
+    """Note a table whose last row may have been cut."""
+    if not path.read_bytes().endswith((b"\n", b"\r")):
+        report.odd(
+            "table whose last line has no end",
+            1,
+            [path.name],
+            "read as it stands; a file that was copied half looks the same",
+        )
 
 
 def _release(files: list[AnnotationFile]) -> dict:
