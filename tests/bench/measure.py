@@ -15,8 +15,13 @@ ROOT = Path(__file__).parents[2]
 
 _AFTER = """
 import json, resource, sys
+from pathlib import Path
 _used = resource.getrusage(resource.RUSAGE_SELF)
-_peak = _used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+_status = Path("/proc/self/status")
+if _status.exists():  # on Linux ru_maxrss begins with what the parent had
+    _peak = 1024 * int(_status.read_text().partition("VmHWM:")[2].split()[0])
+else:
+    _peak = _used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 _cpu = _used.ru_utime + _used.ru_stime
 print(json.dumps({"cpu": _cpu, "imports": globals().get("imports"), "peak": _peak, "result": result}))
 """
