@@ -14,7 +14,7 @@ def main(names: list[str]) -> None:
     known = [
         module.name
         for module in pkgutil.iter_modules(tests.bench.__path__)
-        if module.name not in ("__main__", "measure")
+        if module.name not in ("__main__", "measure") and not module.name.startswith("test_")
     ]
     unknown = sorted(set(names) - set(known))
     if unknown:
