@@ -148,8 +148,8 @@ def _said_of(pairs: list[tuple[float, float]]) -> str:
     medians = sorted(statistics.median(draw.choices(ratios, k=len(ratios))) for _ in range(2_000))
     ours, oracle = (sum(column) for column in zip(*pairs, strict=True))
     return (
-        f"load + materialize in one process, {len(pairs)} pairs with the oracle in turn: {statistics.median(ratios):.2f} "
-        f"× oracle (95 % {medians[50]:.2f}–{medians[-51]:.2f}), of all their CPU seconds {ours / oracle:.2f}"
+        f"one process against the oracle, {len(pairs)} pairs in turn: {statistics.median(ratios):.2f} × oracle "
+        f"(95 % {medians[50]:.2f}–{medians[-51]:.2f}), of all their CPU seconds {ours / oracle:.2f}"
     )
 
 
