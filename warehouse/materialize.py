@@ -235,9 +235,7 @@ def _build(
     build = Build()
     entries: dict[str, dict] = {}
     con.execute("SET preserve_insertion_order = true")
-    spill = folder.with_name(
-        f"{folder.name}.spill"
-    )  # beside the build, so that it is never published with it
+    spill = folder.with_name(f"{folder.name}.spill")  # beside the build: never published with it
     con.execute(f"SET temp_directory = {sql_text(spill)}")
     needed = plan.catalog.lineage(
         [view.name for view in plan.wanted if view.stored and view.name not in kept]

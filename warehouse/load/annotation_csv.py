@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from warehouse.errors import InputError, Problem
-from warehouse.load.columns import from_numbers, places_of, plain, texts, to_numbers, words_of
+from warehouse.load.columns import from_numbers, from_texts, places_of, plain, to_numbers, words_of
 from warehouse.load.fields import LATEST_S, SECONDS_IN_RANGE, quoted, seconds
 from warehouse.load.folder import bytes_of
 from warehouse.maps import map_column
@@ -179,7 +179,9 @@ def _stack(paths: dict[int, Path]) -> tuple[list[AnnotationFile], pa.Table]:
     row_no = np.arange(2, sum(sizes) + 2, dtype=np.int32)
     row_no -= np.repeat(np.cumsum([0, *sizes[:-1]], dtype=np.int32), sizes)
     case_id = np.repeat(np.array([file.case_id for file in files], np.int32), sizes)
-    source_file = pa.DictionaryArray.from_arrays(from_numbers(place), texts(file.name for file in files))
+    source_file = pa.DictionaryArray.from_arrays(
+        from_numbers(place), from_texts([file.name for file in files])
+    )
     return files, (
         stacked.set_column(0, "time_second", plain(stacked["time_second"]))
         .add_column(0, "row_no", from_numbers(row_no))

@@ -1,19 +1,16 @@
 """Arrow columns without pandas.
 
 ``pa.array`` and ``to_numpy`` import pandas when it is installed (0.4 CPU s and 40 MiB of a load that takes
-one second), only to ask whether their argument is a pandas object. Ours never is: numbers travel through their
-buffers, rows through Arrow's own CSV reader.
+one second), only to ask whether their argument is a pandas object. Ours never is: numbers and texts travel through
+their buffers.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 
 
 def from_numbers(values: np.ndarray) -> pa.Array:
@@ -52,13 +49,6 @@ def places_of(column: pa.ChunkedArray) -> np.ndarray:
         found = np.frombuffer(data, np.int32)[chunk.offset :][: len(chunk)]
         places.append(found if known is None else np.where(_bits(known, chunk), found, np.int32(-1)))
     return np.concatenate(places)
-
-
-def texts(values: Iterable[str]) -> pa.Array:
-    """An Arrow array of texts."""
-    return from_rows(((value,) for value in values), pa.schema([("text", pa.string())]))[
-        "text"
-    ].combine_chunks()
 
 
 def from_texts(values: Sequence[str | None]) -> pa.Array:
@@ -131,28 +121,6 @@ def _bits(bitmap: pa.Buffer, chunk: pa.Array) -> np.ndarray:
     """The (n,) bool that a bitmap of a chunk holds."""
     flags = np.unpackbits(np.frombuffer(bitmap, np.uint8), count=chunk.offset + len(chunk), bitorder="little")
     return flags[chunk.offset :].astype(bool)
-
-
-def from_rows(rows: Iterable[Sequence[object]], schema: pa.Schema) -> pa.Table:
-    """A table of plain values; None is NULL, an empty text is NULL too.
-
-    What is no text, as in the name of a file that is not UTF-8, is written as ``\\udcff``.
-    """
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    data = text.getvalue().encode(errors="backslashreplace")
-    if not data:
-        return pa_csv.read_csv(
-            pa.py_buffer((",".join(schema.names) + "\n").encode()),
-            convert_options=pa_csv.ConvertOptions(column_types=schema),
-        )
-    return pa_csv.read_csv(
-        pa.py_buffer(data),
-        pa_csv.ReadOptions(column_names=schema.names, use_threads=False),
-        convert_options=pa_csv.ConvertOptions(
-            column_types=schema, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=True
-        ),
-    )
 
 
 def from_columns(columns: Sequence[Sequence[object]], schema: pa.Schema) -> pa.Table:

@@ -49,9 +49,8 @@ def read_columns(
 
     Raises InputError on another encoding, a ragged row, a column that is twice there or, of ``required``, not.
     """
-    reader = csv.reader(
-        io.StringIO(_text_of(path), newline=""), strict=True
-    )  # a cut inside quotes is an error
+    text = io.StringIO(_text_of(path), newline="")
+    reader = csv.reader(text, strict=True)  # so that a cut inside quotes is an error
     numbers: list[int] = []
     rows: list[list[str]] = []
     try:

@@ -7,6 +7,7 @@ stays in the raw tables as it is, and stands in ``_load.json`` with the view tha
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from warehouse.home import Home, generation, writing
 from warehouse.load import metadata_csv, raw
 from warehouse.load.annotation_csv import NAME, AnnotationFile, read_annotations
 from warehouse.load.cards import card_of
-from warehouse.load.columns import from_rows, to_numbers
+from warehouse.load.columns import from_columns, to_numbers
 from warehouse.load.fields import WHOLE_IN_RANGE, whole
 from warehouse.load.folder import files_below
 from warehouse.load.oddities import note_oddities
@@ -184,13 +185,10 @@ def _subjects(
 ) -> pa.Table:
     if given is not None and not given.is_file():
         raise UsageError(f"{given}: found no file; expected a CSV with caseid and subjectid")
-    beside = [
-        path
-        for path in present
-        if path.suffix == ".csv"
-        and not path.name.startswith("Annotation_file_")
-        and {"caseid", "subjectid"} <= set(metadata_csv.header_of(path))
+    tables = [
+        path for path in present if path.suffix == ".csv" and not path.name.startswith("Annotation_file_")
     ]
+    beside = [path for path in tables if {"caseid", "subjectid"} <= set(metadata_csv.header_of(path))]
     if given is not None:
         path, column = given, "caseid"
     elif len(beside) == 1:
@@ -204,21 +202,13 @@ def _subjects(
     elif "subjectid" in metadata_csv.header_of(metadata_path):
         path, column = metadata_path, "case_id"
     else:
-        others = [
-            path.name
-            for path in present
-            if path.suffix == ".csv"
-            and path != metadata_path
-            and not path.name.startswith("Annotation_file_")
-        ]
-        looked = (
-            f" ({', '.join(others)}: read as UTF-8 with commas, the header names others)" if others else ""
-        )
+        names = ", ".join(path.name for path in tables if path != metadata_path)
+        looked = f" ({names}: read as UTF-8 with commas, the header names others)" if names else ""
         report.notes.append(
             f"no subjects: no table with caseid and subjectid was found{looked}, so no case has a part; "
             "load again with --subjects CSV (VitalDB's clinical table)"
         )
-        return from_rows([], metadata_csv.CLINICAL)
+        return from_columns([[]] * len(metadata_csv.CLINICAL), metadata_csv.CLINICAL)
     table = metadata_csv.read_clinical(path, column)
     if path != metadata_path:
         _note_open_end(path, report)
@@ -246,7 +236,10 @@ def _subjects(
 
 def _note_open_end(path: Path, report: LoadReport) -> None:
     """Note a table whose last row may have been cut."""
-    if not path.read_bytes().endswith((b"\n", b"\r")):
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        last = file.read()
+    if last not in (b"\n", b"\r"):
         report.odd(
             "table whose last line has no end",
             1,
@@ -274,4 +267,4 @@ def _release(files: list[AnnotationFile]) -> dict:
 def split_table(split: splits.Split) -> pa.Table:
     """``split.vitaldb``, a row a subject."""
     schema = pa.schema([("subject_id", pa.int32()), ("part", pa.string())])
-    return from_rows(zip(split.units.tolist(), split.parts.tolist(), strict=True), schema)
+    return from_columns([split.units, split.parts.tolist()], schema)
