@@ -81,7 +81,7 @@ def test_the_street_in_json(home, tmp_path):
     assert found == {name: part["records"] + part["left_out"] for name, part in counts["parts"].items()}
 
     views = {row["view"]: row for row in as_json("views", data=home)}
-    assert views["vitaldb.annotation_v0"]["built"] == "yes"
+    assert views["vitaldb.segment_v0"]["built"] == "yes"
     assert views["vitaldb.noise_v0"]["stored"] == "no"
 
     assert all(finding["rows"] == 0 for finding in as_json("audit", TASK, data=home))
@@ -133,10 +133,7 @@ def test_materialize_says_what_it_did_and_checks(home):
     assert "task.vitaldb_arrhythmia_abnormal_v0" in again["kept"]
     assert as_json("materialize", "--check", data=home)["differences"] == []
     assert as_json("materialize", TASK, data=home)["built"] == []
-    assert as_json("materialize", "vitaldb.segment@0", data=home)["kept"] == [
-        "vitaldb.annotation_v0",
-        "vitaldb.segment_v0",
-    ]
+    assert as_json("materialize", "vitaldb.segment@0", data=home)["kept"] == ["vitaldb.segment_v0"]
 
 
 def test_check_finds_a_changed_file(release, tmp_path):

@@ -56,8 +56,9 @@ class Finding:
 def audit(home: Home, task: str | None = None) -> list[Finding]:
     """Run every audit view, or those of a task: of its data set, and those that read it or what it is made of.
 
-    The house itself adds audits that no view can hold: the grain of a stored view is unique, and built files, raw
-    files and rendered images are the ones that were written (each is read, images too: 32 GB for a whole LYDUS task).
+    The house itself adds audits that no view can hold: the grain of a stored view and of the staging behind it is
+    unique (a word that a map has twice doubles rows), and built files, raw files and rendered images are the ones that
+    were written (each is read, images too: 32 GB for a whole LYDUS task).
     An audit whose inputs are not built is listed with a note and no count.
     """
     home = home.pin()
@@ -80,8 +81,9 @@ def audit(home: Home, task: str | None = None) -> list[Finding]:
             f"{home.path}: found nothing built to audit; expected a build", "run materialize first"
         )
     present = inputs(home)
+    behind = catalog.lineage(view.name for view in stored)
     findings = [_audit_view(con, view, present) for view in wanted]
-    for view in stored:
+    for view in [*stored, *(view for view in behind if view.layer == "staging" and view not in stored)]:
         keys = ", ".join(view.grain)
         findings.append(
             _run(
@@ -95,7 +97,7 @@ def audit(home: Home, task: str | None = None) -> list[Finding]:
         if FORBIDDEN in checks_of(spec) and spec.view in manifest:
             what = "columns that the spec keeps from images"
             findings.append(_run(con, f"{spec.view}: forbidden columns", what, forbidden_columns(spec)))
-    findings += [_files(home, manifest, stored), _raw_files(home, catalog, stored)]
+    findings += [_files(home, manifest, stored), _raw_files(catalog, behind, present)]
     findings += [_verdict_files(home)] if has_verdicts(home) else []
     folders = [images_folder(home, find_spec(task))] if task is not None else sorted(home.images.glob("*"))
     return [*findings, _image_files(folders)] if any(folder.is_dir() for folder in folders) else findings
@@ -160,9 +162,8 @@ def _files(home: Home, manifest: dict, stored: list[View]) -> Finding:
     return Finding("built files", what, ("view", "file"), tuple(changed[:SHOWN]), len(changed))
 
 
-def _raw_files(home: Home, catalog: Catalog, stored: list[View]) -> Finding:
-    present = inputs(home)
-    read = sorted({name for view in stored for name in catalog.inputs(view) if name in present})
+def _raw_files(catalog: Catalog, views: list[View], present: Mapping[str, Input]) -> Finding:
+    read = sorted({name for view in views for name in catalog.inputs(view) if name in present})
     changed = [(name,) for name in read if not present[name].is_intact]
     what = "raw tables whose Parquet files are not the ones that load wrote"
     return Finding("raw files", what, ("table",), tuple(changed[:SHOWN]), len(changed))

@@ -5,7 +5,7 @@ newest one. Publishing is one rename of that link, so a reader sees the old fold
 mixture, whoever the reader is (ours, pandas, a DuckDB shell) and whenever the writer is killed::
 
     data/built                   -> .built.9f2c41d07a3b
-    data/.built.9f2c41d07a3b/    vitaldb/annotation_v0.parquet …, manifest.json
+    data/.built.9f2c41d07a3b/    vitaldb/segment_v0.parquet …, manifest.json
     data/.built.previous         -> .built.51b0e8c7d2aa
 
 The build before stays until the next one, so that who began to read it can end (raw data do not: signals are

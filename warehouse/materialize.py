@@ -120,7 +120,7 @@ def _check(home: Home, names: list[str] | None, catalog: Catalog) -> list[str]:
         if old is None:
             differences.append(f"{name}: not built; run materialize")
         elif old["fingerprint"] != entry["fingerprint"]:
-            causes = [part for part, digest in entry["reads"].items() if old["reads"].get(part) != digest]
+            causes = _causes(old, entry, fresh)
             cause = f" ({', '.join(causes)} changed)" if causes else ""
             differences.append(
                 f"{name}: built from another fingerprint{cause}; {old['rows']} rows then, {entry['rows']} now"
@@ -132,8 +132,24 @@ def _check(home: Home, names: list[str] | None, catalog: Catalog) -> list[str]:
         elif file_digest(home.built / old["file"]) != old["sha256"]:
             differences.append(f"{name}: {old['file']} is missing or was changed since it was built")
     if names is None:
-        differences += [f"{name}: built, but no view any more" for name in present if name not in fresh]
+        differences += [
+            f"{name}: built, but no stored view any more" for name in present if name not in fresh
+        ]
     return differences
+
+
+def _causes(old: dict, entry: dict, built: dict) -> list[str]:
+    """What a view reads that moved; for a view that has no file and no entry of its own, what moved behind it."""
+    moved = [name for name, digest in entry["reads"].items() if old["reads"].get(name) != digest]
+    causes = [name for name in moved if name in built or name not in entry["lineage"]["views"]]
+    if len(causes) < len(moved):
+        causes += [
+            name
+            for kind, parts in entry["lineage"].items()
+            for name, digest in parts.items()
+            if name not in causes and name not in built and old["lineage"].get(kind, {}).get(name) != digest
+        ]
+    return causes
 
 
 @dataclass(frozen=True)
@@ -213,8 +229,12 @@ def _is_current(plan: _Plan, before: dict, kept: set[str]) -> bool:
     return (
         before.get("engine") == ENGINE
         and all(view.name in kept for view in plan.wanted if view.stored)
-        and all(name in plan.catalog for name in before["views"])
+        and all(_is_stored(plan.catalog, name) for name in before["views"])
     )
+
+
+def _is_stored(catalog: Catalog, name: str) -> bool:
+    return name in catalog and catalog[name].stored
 
 
 def _damaged(plan: _Plan) -> list[str]:
@@ -256,7 +276,7 @@ def _build(
         if view.name in defined:
             define_view(con, view, target if view.stored else None)
     for name, old in before.items():  # stored views that were not asked for this time
-        if name not in entries and name in plan.catalog and (home.built / old["file"]).exists():
+        if name not in entries and _is_stored(plan.catalog, name) and (home.built / old["file"]).exists():
             carry(home.built / old["file"], folder / old["file"])
             entries[name] = old
     build.manifest = {"engine": ENGINE, "views": dict(sorted(entries.items()))}

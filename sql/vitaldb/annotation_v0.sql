@@ -2,12 +2,15 @@
 -- layer: staging
 -- grain: case_id, row_no
 -- shard: case_id
--- stored: yes
+-- stored: no
 -- status: released
 -- source: annotation files of the release; vitaldb-arrhythmia-abnormal@0, segments.grid_s
 --
 -- One row an annotation row, with today's names. row_no is the line in the file and orders rows that share a
 -- time stamp: two normal segments of the real files hang on that order.
+--
+-- Not stored: it adds to the raw table, which is Parquet already, what two small maps say of its words. To look
+-- them up for each of its children takes less than half the time of writing all rows once more.
 --
 -- Mended here:
 --   old rhythm names (SR-mPVC-BT, SR-mPAC-BT, MAT) are translated by map.vitaldb_rhythm

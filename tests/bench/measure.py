@@ -1,4 +1,8 @@
-"""Measuring in processes of their own: CPU seconds of all threads and the peak of memory, imports included."""
+"""Measuring in processes of their own: CPU seconds of all threads and the peak of memory, imports included.
+
+Modules are compiled once and kept, as where a package is installed: a shell that forbids it
+(``PYTHONDONTWRITEBYTECODE``) would have every process compile all of ours again.
+"""
 
 from __future__ import annotations
 
@@ -46,6 +50,8 @@ class Measure:
 
 def measure(code: str, *args: object, runs: int = 3) -> Measure:
     """Run Python ``code`` in fresh processes; it sees ``sys.argv[1:]`` and sets ``result`` to something for JSON."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     found = []
     for _ in range(runs):
         done = subprocess.run(
@@ -53,7 +59,7 @@ def measure(code: str, *args: object, runs: int = 3) -> Measure:
             capture_output=True,
             text=True,
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env=environment,
         )
         if done.returncode:
             raise RuntimeError(done.stderr)

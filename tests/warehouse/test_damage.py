@@ -19,6 +19,7 @@ from warehouse.errors import HomeError, LeadhouseError, RegistryError, UsageErro
 from warehouse.home import Home
 from warehouse.load.vitaldb_arrhythmia import DATASET, load
 from warehouse.materialize import check, materialize
+from warehouse.project import registry_path
 from warehouse.query import connect, select
 from warehouse.views import Catalog
 
@@ -126,7 +127,7 @@ def test_a_damaged_manifest_is_said_and_built_anew(home, text):
 def test_without_a_manifest_everything_is_built_anew(home):
     (home.built / "manifest.json").unlink()
     assert run(home, "counts", TASK).exit_code == 2
-    assert len(materialize(home).built) == 8
+    assert len(materialize(home).built) == 7
 
 
 def test_a_damaged_database_is_written_anew(home):
@@ -140,7 +141,8 @@ def test_a_damaged_database_is_written_anew(home):
         con.close()
 
 
-def test_a_view_that_is_no_more_leaves_the_build(home, tmp_path):
+@pytest.mark.parametrize("end", ["gone", "stored no more"])
+def test_a_view_that_is_no_more_leaves_the_build(home, tmp_path, end):
     rules = tmp_path / "sql"
     shutil.copytree(Path(cli.__file__).parent / "sql", rules)
     draft = rules / "vitaldb" / "draft_v0.sql"
@@ -151,8 +153,13 @@ def test_a_view_that_is_no_more_leaves_the_build(home, tmp_path):
         .replace("stored: no", "stored: yes")
     )
     assert materialize(home, catalog=Catalog.read(rules)).built == ["vitaldb.draft_v0"]
-    draft.unlink()
-    assert check(home, catalog=Catalog.read(rules)) == ["vitaldb.draft_v0: built, but no view any more"]
+    if end == "gone":
+        draft.unlink()
+    else:
+        draft.write_text(draft.read_text().replace("stored: yes", "stored: no"))
+    assert check(home, catalog=Catalog.read(rules)) == [
+        "vitaldb.draft_v0: built, but no stored view any more"
+    ]
     materialize(home, catalog=Catalog.read(rules))
     assert check(home, catalog=Catalog.read(rules)) == []
     assert not (home.built / "vitaldb" / "draft_v0.parquet").exists()
@@ -168,6 +175,29 @@ def test_a_map_that_is_nowhere_is_no_missing_data(home, monkeypatch):
             RegistryError, match=r"reads map.vitaldb_reason; found no such file in registry/maps"
         ):
             act()
+
+
+def test_a_word_that_a_map_has_twice_is_found_in_the_staging_that_is_not_stored(home, tmp_path, monkeypatch):
+    """It doubles rows of vitaldb.annotation, and no grain of a stored view says so."""
+    from warehouse import maps
+
+    path_of = maps._path
+    file = tmp_path / "vitaldb_rhythm.csv"
+    header, first, *others = maps.map_files()["vitaldb_rhythm"].read_text(encoding="utf-8").splitlines()
+    file.write_text("\n".join([header, first, first, *others, ""]), encoding="utf-8")
+    monkeypatch.setattr(maps, "_path", lambda name: file if name == "vitaldb_rhythm" else path_of(name))
+    monkeypatch.setattr(
+        "warehouse.database.registry_path",
+        lambda *parts: file if parts == ("maps", "vitaldb_rhythm.csv") else registry_path(*parts),
+    )
+    maps.map_rows.cache_clear()
+    try:
+        materialize(home)
+        found = {finding.name: finding.count for finding in audit(home, TASK)}
+    finally:
+        maps.map_rows.cache_clear()
+    assert found["vitaldb.annotation_v0: grain"] > 0
+    assert found["vitaldb.segment_v0: grain"] == 0
 
 
 def test_an_audit_of_nothing_is_an_error(tmp_path, whole):

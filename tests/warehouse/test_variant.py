@@ -67,7 +67,7 @@ def test_what_nothing_touches_is_not_computed(synthetic_home: Home):
     defined = kinds(con)
     assert defined[TASK] == "BASE TABLE", "the target is computed once"
     assert defined["vitaldb.segment_evidence_v0"] == "VIEW", "one reader: computed within it"
-    for name in ("vitaldb.annotation_v0", "vitaldb.segment_v0"):
+    for name in ("vitaldb.segment_rhythm_v0", "vitaldb.segment_v0"):
         (text,) = con.execute(
             f"SELECT sql FROM duckdb_views() WHERE schema_name || '.' || view_name = '{name}'"
         ).fetchone()
