@@ -54,7 +54,8 @@ def build_fingerprints(views: Iterable[View], present: Mapping[str, Input]) -> d
     for view in views:
         if not all(name in found or name in present for name in view.reads):
             continue
-        parts = [duckdb.__version__, view.sql_fingerprint, ",".join(view.grain)]
+        kind = "stored" if view.stored else "inlined"  # the same rows can be other bytes by it
+        parts = [duckdb.__version__, view.sql_fingerprint, ",".join(view.grain), kind]
         parts += [f"{name}={found[name] if name in found else present[name].digest}" for name in view.reads]
         found[view.name] = _digest(parts)
     return found

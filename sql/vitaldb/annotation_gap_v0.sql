@@ -2,7 +2,7 @@
 -- layer: evidence
 -- grain: case_id, row_no
 -- shard: case_id
--- stored: no
+-- stored: yes
 -- status: released
 -- source: vitaldb-arrhythmia-abnormal@0, segments.max_annotation_gap_s; deviation not_scored
 --

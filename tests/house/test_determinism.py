@@ -30,7 +30,7 @@ def test_one_thread_and_two_threads_build_identical_bytes(request, tmp_path, nam
         materialize(home, threads=threads)
         found.append(digests(home.built.resolve()))
     assert "manifest.json" in found[0]
-    assert len(found[0]) == 8
+    assert len(found[0]) == 9
     assert found[0] == found[1]
 
 

@@ -122,6 +122,20 @@ def test_raw_data_move_the_build_and_not_the_rule(signal_home, synthetic_home):
     assert "vitaldb.normal_context_v0" not in moved  # the annotations are the same
 
 
+def test_to_store_a_view_or_not_moves_its_build_and_its_readers_and_no_rule(tmp_path, synthetic_home):
+    from warehouse.database import inputs
+
+    path = "vitaldb/annotation_gap_v0.sql"
+    assert changed(tmp_path, path, "-- stored: yes", "-- stored: no") == set()
+    one, other = (
+        build_fingerprints(catalog.values(), inputs(synthetic_home))
+        for catalog in (Catalog.read(), Catalog.read(tmp_path / "sql"))
+    )
+    moved = {name for name in one if one[name] != other[name]}
+    assert {"vitaldb.annotation_gap_v0", "vitaldb.segment_evidence_v0", "vitaldb.segment_label_v0"} <= moved
+    assert moved.isdisjoint({"vitaldb.annotation_v0", "vitaldb.segment_v0", "vitaldb.segment_rhythm_v0"})
+
+
 def test_a_score_is_tied_to_views_maps_and_split():
     catalog = Catalog.read()
     digests = lineage_digests(catalog, catalog["task.vitaldb_arrhythmia_abnormal_v0"])

@@ -127,7 +127,7 @@ def test_a_damaged_manifest_is_said_and_built_anew(home, text):
 def test_without_a_manifest_everything_is_built_anew(home):
     (home.built / "manifest.json").unlink()
     assert run(home, "counts", TASK).exit_code == 2
-    assert len(materialize(home).built) == 7
+    assert len(materialize(home).built) == 8
 
 
 def test_a_damaged_database_is_written_anew(home):
