@@ -55,6 +55,20 @@ class Street(click.Group):
             if str(error) != "Query interrupted":
                 raise
             raise KeyboardInterrupt from error  # Ctrl-C while DuckDB works
+        except Exception as error:
+            if not _is_of_files(error):
+                raise
+            said = f"found {str(error).splitlines()[0]}; expected files that DuckDB can read"
+            _tell(str(HomeError(said, "run `audit`: it names a damaged file")))
+            ctx.exit(2)
+
+
+def _is_of_files(error: Exception) -> bool:
+    """Whether DuckDB says it and not of a query: then a file is damaged."""
+    duckdb = sys.modules.get("duckdb")
+    return duckdb is not None and (
+        isinstance(error, duckdb.Error) and not isinstance(error, duckdb.ProgrammingError)
+    )
 
 
 def _tell(message: str) -> None:
@@ -205,12 +219,14 @@ def sql(select, csv, home, json) -> None:
     makes of them, decimals keep all their digits; in JSON, NaN and infinity are null.
     """
     from warehouse import table
+    from warehouse.query import older_behind
     from warehouse.stream import stream
 
     if json and csv:
         raise UsageError("found --json with --csv; expected one of them")
     pieces = table.json_pieces if json else table.csv_pieces if csv else table.text_pieces
     answer = stream(home, select)
+    warn_stale(older_behind(home, select))
     for piece in pieces(answer.columns, answer.batches):
         click.echo(piece, nl=False)
 

@@ -82,7 +82,9 @@ def audit(home: Home, task: str | None = None) -> list[Finding]:
         )
     present = inputs(home)
     behind = catalog.lineage(view.name for view in stored)
-    findings = [_audit_view(con, view, present) for view in wanted]
+    files = [_files(home, manifest, stored), _raw_files(catalog, behind, present)]
+    damaged = any(finding.count for finding in files)
+    findings = [_audit_view(con, view, present, damaged) for view in wanted]
     for view in [*stored, *(view for view in behind if view.layer == "staging" and view not in stored)]:
         keys = ", ".join(view.grain)
         findings.append(
@@ -91,13 +93,15 @@ def audit(home: Home, task: str | None = None) -> list[Finding]:
                 f"{view.name}: grain",
                 f"rows that share {keys}",
                 f"SELECT {keys}, count(*) AS n FROM {view.name} GROUP BY {keys} HAVING count(*) > 1",
+                damaged,
             )
         )
     for spec in specs() if task is None else [find_spec(task)]:
         if FORBIDDEN in checks_of(spec) and spec.view in manifest:
             what = "columns that the spec keeps from images"
-            findings.append(_run(con, f"{spec.view}: forbidden columns", what, forbidden_columns(spec)))
-    findings += [_files(home, manifest, stored), _raw_files(catalog, behind, present)]
+            query = forbidden_columns(spec)
+            findings.append(_run(con, f"{spec.view}: forbidden columns", what, query, damaged))
+    findings += files
     findings += [_verdict_files(home)] if has_verdicts(home) else []
     folders = [images_folder(home, find_spec(task))] if task is not None else sorted(home.images.glob("*"))
     return [*findings, _image_files(folders)] if any(folder.is_dir() for folder in folders) else findings
@@ -118,11 +122,13 @@ def as_text(findings: list[Finding]) -> str:
     return "\n".join(lines)
 
 
-def _audit_view(con: duckdb.DuckDBPyConnection, view: View, present: Mapping[str, Input]) -> Finding:
+def _audit_view(
+    con: duckdb.DuckDBPyConnection, view: View, present: Mapping[str, Input], damaged: bool
+) -> Finding:
     what = view.description.splitlines()[0]
     if any(name.startswith(f"{SCHEMA}.") and name not in present for name in view.reads):
         return Finding(view.name, what, (), (), None, NOT_RENDERED)
-    found = _run(con, view.name, what, f"SELECT * FROM {view.name}")
+    found = _run(con, view.name, what, f"SELECT * FROM {view.name}", damaged)
     return replace(found, declared=view.name in declared_leaks())
 
 
@@ -136,7 +142,8 @@ def declared_leaks() -> set[str]:
     }
 
 
-def _run(con: duckdb.DuckDBPyConnection, name: str, what: str, query: str) -> Finding:
+def _run(con: duckdb.DuckDBPyConnection, name: str, what: str, query: str, damaged: bool) -> Finding:
+    """``damaged``: some file is not the one that was written, which is a finding of its own."""
     try:
         found = con.execute(query)
         columns = tuple(column[0] for column in found.description)
@@ -144,6 +151,8 @@ def _run(con: duckdb.DuckDBPyConnection, name: str, what: str, query: str) -> Fi
     except duckdb.CatalogException:
         return Finding(name, what, (), (), None, "not run: what it reads is not built")
     except duckdb.Error as error:
+        if damaged:
+            return Finding(name, what, (), (), None, "not run: what it reads is damaged, see the files below")
         raise HomeError(
             f"audit {name}: found {str(error).splitlines()[0]}; expected readable files",
             "run materialize: it builds anew what is damaged",

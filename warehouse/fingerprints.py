@@ -48,14 +48,18 @@ def rule_fingerprints(
     return found
 
 
+def own_fingerprint(view: View) -> str:
+    """What a view's rows and their bytes depend on in its own file: SQL, order, and whether its readers see a file."""
+    return _digest([view.sql_fingerprint, ",".join(view.grain), "stored" if view.stored else "inlined"])
+
+
 def build_fingerprints(views: Iterable[View], present: Mapping[str, Input]) -> dict[str, str]:
     """The build fingerprint of each of the views, parents first, whose inputs are there, by name."""
     found: dict[str, str] = {}
     for view in views:
         if not all(name in found or name in present for name in view.reads):
             continue
-        kind = "stored" if view.stored else "inlined"  # the same rows can be other bytes by it
-        parts = [duckdb.__version__, view.sql_fingerprint, ",".join(view.grain), kind]
+        parts = [duckdb.__version__, own_fingerprint(view)]
         parts += [f"{name}={found[name] if name in found else present[name].digest}" for name in view.reads]
         found[view.name] = _digest(parts)
     return found

@@ -30,7 +30,7 @@ from warehouse.database import (
 from warehouse.digests import file_digest
 from warehouse.engine import working
 from warehouse.errors import HomeError
-from warehouse.fingerprints import build_fingerprints, lineage_digests, rule_fingerprints
+from warehouse.fingerprints import build_fingerprints, lineage_digests, own_fingerprint, rule_fingerprints
 from warehouse.home import Home, carry, generation, read_pinned, sweep, writing
 from warehouse.manifest import MANIFEST, built_file, read_manifest
 from warehouse.review.home import DATASET as REVIEW
@@ -120,7 +120,7 @@ def _check(home: Home, names: list[str] | None, catalog: Catalog) -> list[str]:
         if old is None:
             differences.append(f"{name}: not built; run materialize")
         elif old["fingerprint"] != entry["fingerprint"]:
-            causes = _causes(old, entry, fresh)
+            causes = _causes(old, entry)
             cause = f" ({', '.join(causes)} changed)" if causes else ""
             differences.append(
                 f"{name}: built from another fingerprint{cause}; {old['rows']} rows then, {entry['rows']} now"
@@ -138,18 +138,10 @@ def _check(home: Home, names: list[str] | None, catalog: Catalog) -> list[str]:
     return differences
 
 
-def _causes(old: dict, entry: dict, built: dict) -> list[str]:
-    """What a view reads that moved; for a view that has no file and no entry of its own, what moved behind it."""
-    moved = [name for name, digest in entry["reads"].items() if old["reads"].get(name) != digest]
-    causes = [name for name in moved if name in built or name not in entry["lineage"]["views"]]
-    if len(causes) < len(moved):
-        causes += [
-            name
-            for kind, parts in entry["lineage"].items()
-            for name, digest in parts.items()
-            if name not in causes and name not in built and old["lineage"].get(kind, {}).get(name) != digest
-        ]
-    return causes
+def _causes(old: dict, entry: dict) -> list[str]:
+    """Which of the views, maps, splits and raw tables that a view is made of are not what they were themselves."""
+    then, now = old.get("made_of", {}), entry["made_of"]
+    return [name for name in sorted(then | now) if then.get(name) != now.get(name)] if then else []
 
 
 @dataclass(frozen=True)
@@ -233,6 +225,17 @@ def _is_current(plan: _Plan, before: dict, kept: set[str]) -> bool:
     )
 
 
+def _within(catalog: Catalog, view: View) -> list[str]:
+    """The views and maps that are computed when a view is: up to where its ancestors are stored."""
+    found: list[str] = []
+    for name in view.reads:
+        if name in catalog and not catalog[name].stored:
+            found += [name, *_within(catalog, catalog[name])]
+        elif name.startswith("map."):
+            found.append(name)
+    return list(dict.fromkeys(found))
+
+
 def _is_stored(catalog: Catalog, name: str) -> bool:
     return name in catalog and catalog[name].stored
 
@@ -270,7 +273,7 @@ def _build(
             carry(home.built / entries[view.name]["file"], target)
             build.kept.append(view.name)
         elif view.stored:
-            rows = write_view(con, view, target, plan.rules[view.name])
+            rows = write_view(con, view, target, plan.rules[view.name], _within(plan.catalog, view))
             build.built.append(view.name)
             entries[view.name] = _entry(con, plan, view, target, rows)
         if view.name in defined:
@@ -302,6 +305,11 @@ def _entry(con: duckdb.DuckDBPyConnection, plan: _Plan, view: View, target: Path
         "lineage": {
             **lineage_digests(plan.catalog, view, plan.rules),
             "inputs": {name: digest for name, digest in sorted(read.items()) if name.startswith("raw_")},
+        },
+        "made_of": {
+            "duckdb": duckdb.__version__,
+            **{member.name: own_fingerprint(member) for member in lineage},
+            **read,
         },
         "files": {
             **{member.name: plan.sources[member.name] for member in lineage},

@@ -13,6 +13,7 @@ from warehouse.home import Home, read_pinned
 from warehouse.images import rendered
 from warehouse.load.report import loaded
 from warehouse.manifest import built_file, read_manifest
+from warehouse.task import older_than
 from warehouse.views import Catalog, syntax_tree
 
 
@@ -45,9 +46,41 @@ def _open(home: Home, catalog: Catalog, names: Collection[str] | None) -> duckdb
         present = {name: source for name, source in present.items() if name in read}
     computable(views, present)
     con = duckdb.connect()
-    created = define(con, present, views, built_file(home, read_manifest(home)["views"]))
+    manifest = read_manifest(home)["views"]
+    created = define(con, present, views, built_file(home, manifest))
+    _expect_built(home, catalog, [name for name in asked.values() if name in catalog], created, manifest)
     define_aliases(con, catalog, created)
     return con
+
+
+def _expect_built(
+    home: Home, catalog: Catalog, asked: Collection[str], created: Collection[str], manifest: Collection[str]
+) -> None:
+    """HomeError for views that are asked for, loaded, and lack only a build."""
+    for name in asked:
+        behind = catalog.lineage([name])
+        lacking = [view.name for view in behind if view.stored and view.name not in manifest]
+        if name not in created and lacking and computable(behind, inputs(home)) >= {name}:
+            raise HomeError(
+                f"{home.path}: found no build of {', '.join(lacking)}; expected one, for {name}",
+                "run materialize",
+            )
+
+
+def older_behind(home: Home, text: str) -> list[str]:
+    """What changed since the build that a SELECT reads: rules, maps and raw tables, by name.
+
+    Views that are not stored give what is loaded now, stored ones what was built: beside each other they may disagree.
+    """
+    catalog = Catalog.read()
+    newest = catalog.newest()
+    found: set[str] = set()
+    front = {newest[name].name if name in newest else name for name in _asked(text) or ()}
+    while front:
+        views = [catalog[name] for name in front if name in catalog]
+        found |= {view.name for view in views if view.stored}
+        front = {name for view in views if not view.stored for name in view.reads}
+    return list(dict.fromkeys(name for view in sorted(found) for name in older_than(home, view)))
 
 
 def select(home: Home, text: str) -> duckdb.DuckDBPyConnection:

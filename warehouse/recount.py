@@ -128,7 +128,10 @@ def _numbers(con: duckdb.DuckDBPyConnection, spec: Spec, entry: Mapping, file: s
         try:
             row = con.execute(entry["sql"], names).fetchone()
         except duckdb.Error as error:
-            raise RegistryError(f"{file}, {what}: the query fails: {error}") from error
+            raise RegistryError(
+                f"{file}, {what}: the query fails: {error}",
+                "run materialize if a view is not built, else mend the query",
+            ) from error
         found = None if row is None or row[0] is None else row[0]
         if found is not None and "decimals" in entry:
             found = round(float(found), entry["decimals"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
@@ -15,10 +16,13 @@ DICTIONARY = 1_000
 """Most values of a column's dictionary: words have few, and trying it on times costs more than it saves."""
 
 
-def write_view(con: duckdb.DuckDBPyConnection, view: View, target: Path, rule: str) -> int:
+def write_view(
+    con: duckdb.DuckDBPyConnection, view: View, target: Path, rule: str, within: Sequence[str] = ()
+) -> int:
     """Write a view's rows and say how many. ``rule``: its fingerprint, kept in the file's metadata.
 
-    Raises RegistryError when the view fails.
+    ``within``: the views that are not stored and the maps that it is computed from. Raises RegistryError, which names
+    them, when the view fails.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     options = (
@@ -36,4 +40,5 @@ def write_view(con: duckdb.DuckDBPyConnection, view: View, target: Path, rule: s
     except (duckdb.IOException, duckdb.OutOfMemoryException):
         raise
     except duckdb.Error as error:
-        raise RegistryError(f"{view.path}: the view fails on the loaded data: {error}") from error
+        step = f"mend the SELECT, or what is computed within it: {', '.join(within)}" if within else None
+        raise RegistryError(f"{view.path}: the view fails on the loaded data: {error}", step) from error

@@ -18,10 +18,10 @@ from warehouse.errors import HomeError, UsageError
 from warehouse.fingerprints import rule_fingerprints
 from warehouse.home import Home, read_pinned
 from warehouse.instance import PLACE, find_instance
-from warehouse.manifest import built_file, read_manifest, stale
+from warehouse.manifest import built_file, read_manifest
 from warehouse.narrow import define_record
 from warehouse.spec import Spec, find_spec
-from warehouse.task import task_file
+from warehouse.task import older_than, task_file
 from warehouse.views import Catalog
 from warehouse.why_view import ANY, why_view
 
@@ -130,7 +130,7 @@ def why(home: Home, task: str, instance: str, label: str | None = None) -> Why:
 
 
 def _why(home: Home, spec: Spec, text: str, label: str | None) -> Why:
-    entry, file = task_file(home, spec)
+    _, file = task_file(home, spec)
     con = duckdb.connect(config={"threads": 1})  # a record is a few row groups: more threads only cost
     instance = find_instance(con, spec, file, text)
     catalog = Catalog.read()
@@ -145,9 +145,12 @@ def _why(home: Home, spec: Spec, text: str, label: str | None) -> Why:
     classes = [*spec.classes, *_others(con, spec, [stored_at(catalog[name]) for name in _saying(rows)])]
     if label is not None:
         classes = {_named(spec, classes, label): None}
+    changed = older_than(home, spec.view)
+    for row in rows:
+        if row["words"] is None:  # the evidence is the build's, its words are of what is loaded now
+            row["words"] = f"No words: {', '.join(changed) or 'something'} changed since this was built."
     rules = rule_fingerprints(catalog, lineage)
     quoted = dict.fromkeys([spec.view, why_view(spec), *(row["view"] for row in rows)])
-    built_from = entry["lineage"].get("inputs", {})
     return Why(
         spec=spec,
         instance=instance,
@@ -155,14 +158,7 @@ def _why(home: Home, spec: Spec, text: str, label: str | None) -> Why:
         left_out_by=[row for row in rows if row["kind"] == "left_out"],
         other=[row for row in rows if row["class"] is None and row["kind"] != "left_out"],
         views={name: manifest[name]["rule"] if name in manifest else rules[name] for name in quoted},
-        stale=[
-            *stale(home, spec.view),
-            *(
-                name
-                for name, known in built_from.items()
-                if name in present and present[name].digest != known
-            ),
-        ],
+        stale=changed,
     )
 
 

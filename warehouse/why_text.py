@@ -90,7 +90,7 @@ def _file(row: Row) -> str:
     unit = "annotation" if row["source"] == "annotation" else "line"
     if first is None:
         return str(row["source_file"])
-    lines = f"{unit} {first}" if first == last else f"{unit}s {first} to {last}"
+    lines = f"{unit} {first}" if last in (first, None) else f"{unit}s {first} to {last}"
     return f"{row['source_file']} {lines}"
 
 

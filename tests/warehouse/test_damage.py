@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from edited_map import edit_map
 from releases import small_release
 
 import cli
@@ -19,7 +20,6 @@ from warehouse.errors import HomeError, LeadhouseError, RegistryError, UsageErro
 from warehouse.home import Home
 from warehouse.load.vitaldb_arrhythmia import DATASET, load
 from warehouse.materialize import check, materialize
-from warehouse.project import registry_path
 from warehouse.query import connect, select
 from warehouse.views import Catalog
 
@@ -179,25 +179,41 @@ def test_a_map_that_is_nowhere_is_no_missing_data(home, monkeypatch):
 
 def test_a_word_that_a_map_has_twice_is_found_in_the_staging_that_is_not_stored(home, tmp_path, monkeypatch):
     """It doubles rows of vitaldb.annotation, and no grain of a stored view says so."""
-    from warehouse import maps
 
-    path_of = maps._path
-    file = tmp_path / "vitaldb_rhythm.csv"
-    header, first, *others = maps.map_files()["vitaldb_rhythm"].read_text(encoding="utf-8").splitlines()
-    file.write_text("\n".join([header, first, first, *others, ""]), encoding="utf-8")
-    monkeypatch.setattr(maps, "_path", lambda name: file if name == "vitaldb_rhythm" else path_of(name))
-    monkeypatch.setattr(
-        "warehouse.database.registry_path",
-        lambda *parts: file if parts == ("maps", "vitaldb_rhythm.csv") else registry_path(*parts),
-    )
-    maps.map_rows.cache_clear()
-    try:
-        materialize(home)
-        found = {finding.name: finding.count for finding in audit(home, TASK)}
-    finally:
-        maps.map_rows.cache_clear()
+    def doubled(text: str) -> str:
+        header, first, *others = text.splitlines()
+        return "\n".join([header, first, first, *others, ""])
+
+    edit_map(monkeypatch, tmp_path, "vitaldb_rhythm", doubled)
+    materialize(home)
+    found = {finding.name: finding.count for finding in audit(home, TASK)}
     assert found["vitaldb.annotation_v0: grain"] > 0
     assert found["vitaldb.segment_v0: grain"] == 0
+
+
+def test_a_word_that_a_map_spells_otherwise_is_looked_for_where_it_is_read(home, tmp_path, monkeypatch):
+    edit_map(monkeypatch, tmp_path, "vitaldb_beat", lambda text: text.replace("V,beat,true", "V,beat,maybe"))
+    with pytest.raises(
+        RegistryError, match=r"'maybe'(?s:.)*within it: vitaldb.annotation_v0, map.vitaldb_beat"
+    ):
+        materialize(home)
+
+
+def test_a_damaged_page_of_a_raw_table_is_a_finding_of_the_audit(home, tmp_path):
+    file = home.raw / DATASET / "annotation" / "annotation.parquet"
+    data = bytearray(file.read_bytes())
+    for number in range(2):  # case_id and row_no; the footer is whole
+        column = pq.ParquetFile(file).metadata.row_group(0).column(number)
+        begin = column.dictionary_page_offset
+        data[begin : begin + column.total_compressed_size] = bytes(column.total_compressed_size)
+    file.write_bytes(data)
+    found = {finding.name: finding for finding in audit(home, TASK)}
+    assert found["raw files"].rows == (("raw_vitaldb.annotation",),)
+    assert found["vitaldb.annotation_v0: grain"].note.startswith("not run: what it reads is damaged")
+    assert found["vitaldb.segment_v0: grain"].count == 0
+    result = run(home, "baseline", TASK, "rr-annotated", "--out", str(tmp_path / "rr.parquet"))
+    assert result.exit_code == 2
+    assert "next: run `audit`: it names a damaged file" in result.stderr
 
 
 def test_an_audit_of_nothing_is_an_error(tmp_path, whole):

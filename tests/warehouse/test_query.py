@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from edited_map import edit_map
 
-from warehouse.errors import UsageError
-from warehouse.query import connect, select
+from warehouse.errors import HomeError, UsageError
+from warehouse.home import Home
+from warehouse.query import connect, older_behind, prepare, select
 
 
 def rows(home, text: str) -> list[tuple]:
@@ -162,3 +164,22 @@ def test_what_is_defined_for_a_query_does_not_change_its_answer(synthetic_home):
         found = rows(synthetic_home, query)
         assert found == con.execute(query).fetchall()
         assert found[0][0] != 0
+
+
+def test_what_changed_since_the_build_that_a_query_reads(synthetic_home, tmp_path, monkeypatch):
+    edit_map(monkeypatch, tmp_path, "vitaldb_beat", lambda text: text.replace(",beat,true", ",beat,false"))
+    for table in ("vitaldb.segment", "vitaldb.segment_label_v0", "task.vitaldb_arrhythmia_abnormal"):
+        assert older_behind(synthetic_home, f"SELECT count(*) FROM {table}") == ["map.vitaldb_beat"]
+    for table in ("vitaldb.annotation", "vitaldb.record_v0", "map.vitaldb_beat", "nothing.at_all"):
+        assert older_behind(synthetic_home, f"SELECT count(*) FROM {table}") == []
+
+
+def test_a_view_that_only_lacks_a_build_says_so(synthetic_home, tmp_path):
+    home = Home(tmp_path / "data")
+    home.raw.mkdir(parents=True)
+    for folder in synthetic_home.raw.iterdir():
+        (home.raw / folder.name).symlink_to(folder.resolve())
+    for table in ("vitaldb.segment", "vitaldb.segment_label_v0"):
+        with pytest.raises(HomeError, match=r"(?s)no build of vitaldb\..*next: run materialize"):
+            prepare(home, f"SELECT count(*) FROM {table}")
+    assert prepare(home, "SELECT 1 FROM vitaldb.annotation LIMIT 1") is not None

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from edited_map import edit_map
 
 from cli import main
 from warehouse.errors import HomeError, UsageError
@@ -239,3 +240,17 @@ def test_a_home_without_the_task_or_with_a_damaged_file_is_an_error(tmp_path, re
     file.unlink()
     with pytest.raises(HomeError, match="dx_line"):
         why(home, LYDUS, known)
+
+
+def test_evidence_whose_words_moved_says_what_moved(synthetic_home, tmp_path, monkeypatch):
+    """The evidence is of the build, its words of the maps and raw tables of now."""
+    with connect(synthetic_home) as con:
+        (instance,) = con.execute(
+            "SELECT min(case_id || '_' || start_s) FROM vitaldb.segment_evidence_v0 WHERE rule = 'premature'"
+        ).fetchone()
+    assert "premature beat lies in" in as_text(why(synthetic_home, VITALDB, instance))
+    edit_map(monkeypatch, tmp_path, "vitaldb_beat", lambda text: text.replace(",beat,true", ",beat,false"))
+    found = why(synthetic_home, VITALDB, instance)
+    assert found.stale == ["map.vitaldb_beat"]
+    assert "- No words: map.vitaldb_beat changed since this was built." in as_text(found)
+    assert "None" not in as_text(found)
