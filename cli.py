@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import wraps
 from pathlib import Path
 from typing import TextIO
 
@@ -55,20 +56,6 @@ class Street(click.Group):
             if str(error) != "Query interrupted":
                 raise
             raise KeyboardInterrupt from error  # Ctrl-C while DuckDB works
-        except Exception as error:
-            if not _is_of_files(error):
-                raise
-            said = f"found {str(error).splitlines()[0]}; expected files that DuckDB can read"
-            _tell(str(HomeError(said, "run `audit`: it names a damaged file")))
-            ctx.exit(2)
-
-
-def _is_of_files(error: Exception) -> bool:
-    """Whether DuckDB says it and not of a query: then a file is damaged."""
-    duckdb = sys.modules.get("duckdb")
-    return duckdb is not None and (
-        isinstance(error, duckdb.Error) and not isinstance(error, duckdb.ProgrammingError)
-    )
 
 
 def _tell(message: str) -> None:
@@ -88,6 +75,7 @@ def verb(name: str, *, json: bool = False, of: click.Group | None = None) -> Cal
     """A command, of a group or of the street, that has ``--data`` and, when it reads, ``--json``."""
 
     def decorate(function: Callable) -> click.Command:
+        function = _naming_damage(function)
         if json:
             function = click.option("--json", "json", is_flag=True, help="JSON alone on stdout.")(function)
         function = click.option(
@@ -100,6 +88,26 @@ def verb(name: str, *, json: bool = False, of: click.Group | None = None) -> Cal
         return (of or main).command(name)(function)
 
     return decorate
+
+
+def _naming_damage(function: Callable) -> Callable:
+    """Where DuckDB fails and a file of the home is not what was written there, the error names that file."""
+
+    @wraps(function)
+    def run(*args: object, home: Home, **options: object) -> object:
+        try:
+            return function(*args, home=home, **options)
+        except Exception as error:
+            if "duckdb" not in sys.modules:
+                raise
+            from warehouse.damage import damage
+
+            named = damage(home, error)
+            if named is None:
+                raise
+            raise named from error
+
+    return run
 
 
 def print_json(value: object) -> None:
@@ -226,9 +234,9 @@ def sql(select, csv, home, json) -> None:
         raise UsageError("found --json with --csv; expected one of them")
     pieces = table.json_pieces if json else table.csv_pieces if csv else table.text_pieces
     answer = stream(home, select)
-    warn_stale(older_behind(home, select))
     for piece in pieces(answer.columns, answer.batches):
         click.echo(piece, nl=False)
+    warn_stale(older_behind(home, select))
 
 
 @verb("views", json=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import duckdb
+import duckdb
+
+from warehouse.errors import RegistryError
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,16 @@ def plain(sql: str) -> str:
 
 
 def ask(con: duckdb.DuckDBPyConnection, sql: str) -> Answer:
-    """Run one SELECT; the answer keeps its text, fit to be run again."""
+    """Run one SELECT; the answer keeps its text, fit to be run again.
+
+    Raises RegistryError where a view or a map that it reads fails on what is loaded.
+    """
     sql = plain(sql)
-    found = con.execute(sql)
-    columns = [column[0] for column in found.description]
-    return Answer(sql, tuple(dict(zip(columns, row, strict=True)) for row in found.fetchall()))
+    try:
+        found = con.execute(sql)
+        columns = [column[0] for column in found.description]
+        return Answer(sql, tuple(dict(zip(columns, row, strict=True)) for row in found.fetchall()))
+    except duckdb.DataError as error:
+        raise RegistryError(
+            f"found {error}; expected an answer to\n{sql}", "mend the view or the map"
+        ) from error

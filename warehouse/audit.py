@@ -8,8 +8,8 @@ from pathlib import Path
 
 import duckdb
 
+from warehouse.damage import changed_built, changed_raw, may_come_of_damage
 from warehouse.database import Input, inputs
-from warehouse.digests import file_digest
 from warehouse.errors import HomeError
 from warehouse.home import Home
 from warehouse.images import SCHEMA, changed_files, images_folder
@@ -151,7 +151,7 @@ def _run(con: duckdb.DuckDBPyConnection, name: str, what: str, query: str, damag
     except duckdb.CatalogException:
         return Finding(name, what, (), (), None, "not run: what it reads is not built")
     except duckdb.Error as error:
-        if damaged:
+        if damaged and may_come_of_damage(error):
             return Finding(name, what, (), (), None, "not run: what it reads is damaged, see the files below")
         raise HomeError(
             f"audit {name}: found {str(error).splitlines()[0]}; expected readable files",
@@ -161,19 +161,14 @@ def _run(con: duckdb.DuckDBPyConnection, name: str, what: str, query: str, damag
 
 
 def _files(home: Home, manifest: dict, stored: list[View]) -> Finding:
-    entries = [(view.name, manifest[view.name]) for view in stored]
-    changed = [
-        (name, entry["file"])
-        for name, entry in entries
-        if file_digest(home.built / entry["file"]) != entry["sha256"]
-    ]
+    changed = changed_built(home, manifest, (view.name for view in stored))
     what = "Parquet files that are not the ones of the manifest"
     return Finding("built files", what, ("view", "file"), tuple(changed[:SHOWN]), len(changed))
 
 
 def _raw_files(catalog: Catalog, views: list[View], present: Mapping[str, Input]) -> Finding:
     read = sorted({name for view in views for name in catalog.inputs(view) if name in present})
-    changed = [(name,) for name in read if not present[name].is_intact]
+    changed = [(name,) for name in changed_raw(present, read)]
     what = "raw tables whose Parquet files are not the ones that load wrote"
     return Finding("raw files", what, ("table",), tuple(changed[:SHOWN]), len(changed))
 

@@ -167,6 +167,7 @@ def define_view(con: duckdb.DuckDBPyConnection, view: View, file: Path | None) -
 
 def unreadable(file: Path, error: Exception) -> HomeError:
     """A Parquet file that is missing, damaged, or no Parquet file."""
+    said = next(iter(str(error).splitlines()), type(error).__name__)
     step = "run materialize: it builds the view anew"
     if file.name == TABLE:
         step = "run render for its task again: it draws the images anew"
@@ -176,7 +177,7 @@ def unreadable(file: Path, error: Exception) -> HomeError:
         )
         step = "bring the file back from a copy" if verdicts else "load the data set again"
     return HomeError(
-        f"{file}: found {str(error).splitlines()[0]}; expected the Parquet file that was written there",
+        f"{file}: found {said}; expected the Parquet file that was written there",
         step,
     )
 

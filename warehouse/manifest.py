@@ -14,6 +14,8 @@ from warehouse.project import registry_path, sql_root
 from warehouse.views import Catalog, View
 
 MANIFEST = "manifest.json"
+KEYS = frozenset({"file", "rows", "columns", "sha256", "fingerprint", "rule", "reads", "lineage", "files"})
+"""What every entry has. One of a build of today has ``made_of`` too: what `--check` tells causes by."""
 
 
 def read_manifest(home: Home) -> dict:
@@ -25,19 +27,13 @@ def read_manifest(home: Home) -> dict:
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         for entry in manifest["views"].values():
-            missing = {
-                "file",
-                "rows",
-                "columns",
-                "sha256",
-                "fingerprint",
-                "rule",
-                "reads",
-                "lineage",
-                "files",
-            } - set(entry)
+            missing = KEYS - set(entry)
             if missing:
                 raise ValueError(f"an entry without {', '.join(sorted(missing))}")
+            parts = [entry[name] for name in ("columns", "reads", "lineage", "files")]
+            parts += [entry["lineage"]["views"], *entry["lineage"].values(), entry.get("made_of", {})]
+            if not all(isinstance(part, dict) for part in parts):
+                raise ValueError("an entry whose parts are no objects")
     except FileNotFoundError:
         return {"views": {}}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

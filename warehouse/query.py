@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection
 
 import duckdb
@@ -15,6 +16,9 @@ from warehouse.load.report import loaded
 from warehouse.manifest import built_file, read_manifest
 from warehouse.task import older_than
 from warehouse.views import Catalog, syntax_tree
+
+MENTION = re.compile(r"\b[a-z_]\w*\.[a-z_]\w*")
+"""A table's name with its schema, in a text of small letters."""
 
 
 def connect(
@@ -46,41 +50,49 @@ def _open(home: Home, catalog: Catalog, names: Collection[str] | None) -> duckdb
         present = {name: source for name, source in present.items() if name in read}
     computable(views, present)
     con = duckdb.connect()
-    manifest = read_manifest(home)["views"]
-    created = define(con, present, views, built_file(home, manifest))
-    _expect_built(home, catalog, [name for name in asked.values() if name in catalog], created, manifest)
+    created = define(con, present, views, built_file(home, read_manifest(home)["views"]))
     define_aliases(con, catalog, created)
     return con
 
 
-def _expect_built(
-    home: Home, catalog: Catalog, asked: Collection[str], created: Collection[str], manifest: Collection[str]
-) -> None:
-    """HomeError for views that are asked for, loaded, and lack only a build."""
-    for name in asked:
-        behind = catalog.lineage([name])
-        lacking = [view.name for view in behind if view.stored and view.name not in manifest]
-        if name not in created and lacking and computable(behind, inputs(home)) >= {name}:
-            raise HomeError(
-                f"{home.path}: found no build of {', '.join(lacking)}; expected one, for {name}",
-                "run materialize",
-            )
-
-
 def older_behind(home: Home, text: str) -> list[str]:
-    """What changed since the build that a SELECT reads: rules, maps and raw tables, by name.
+    """What changed since the build that a SELECT reads: rules, maps, splits and raw tables, by name.
 
     Views that are not stored give what is loaded now, stored ones what was built: beside each other they may disagree.
     """
     catalog = Catalog.read()
-    newest = catalog.newest()
-    found: set[str] = set()
-    front = {newest[name].name if name in newest else name for name in _asked(text) or ()}
+    read = sorted(_files_of(catalog, _views_of(catalog, text)))
+    return list(dict.fromkeys(name for view in read for name in older_than(home, view)))
+
+
+def _expect_built(home: Home, catalog: Catalog, asked: Collection[str]) -> None:
+    """HomeError for views that are asked for, loaded, and lack only a build."""
+    manifest = read_manifest(home)["views"]
+    lacking = sorted(_files_of(catalog, asked) - set(manifest))
+    able = computable(catalog.lineage(lacking), inputs(home)) if lacking else set()
+    if able.intersection(lacking):
+        names = ", ".join(name for name in lacking if name in able)
+        raise HomeError(f"{home.path}: found no build of {names}; expected one", "run materialize")
+
+
+def _files_of(catalog: Catalog, names: Collection[str]) -> set[str]:
+    """The stored views whose files are read when these views are."""
+    stored: set[str] = set()
+    front = set(names)
     while front:
         views = [catalog[name] for name in front if name in catalog]
-        found |= {view.name for view in views if view.stored}
+        stored |= {view.name for view in views if view.stored}
         front = {name for view in views if not view.stored for name in view.reads}
-    return list(dict.fromkeys(name for view in sorted(found) for name in older_than(home, view)))
+    return stored
+
+
+def _views_of(catalog: Catalog, text: str) -> set[str]:
+    """The views that a SELECT names; of one that may look at whatever there is, those that its text mentions."""
+    newest = catalog.newest()
+    names = _asked(text)
+    if names is None:
+        names = set(MENTION.findall(text.lower().replace('"', "")))
+    return {newest[name].name if name in newest else name for name in names} & set(catalog)
 
 
 def select(home: Home, text: str) -> duckdb.DuckDBPyConnection:
@@ -104,8 +116,9 @@ def prepare(home: Home, text: str) -> duckdb.DuckDBPyConnection:
     Of files, only those of loaded data sets and of the present build can be read; nothing can be written or
     attached. Raises UsageError for anything but one SELECT.
     """
-    names = _asked(text)
-    home, con = read_pinned(home, lambda pinned: (pinned, connect(pinned, names=names)))
+    catalog, names = Catalog.read(), _asked(text)
+    home, con = read_pinned(home, lambda pinned: (pinned, connect(pinned, catalog=catalog, names=names)))
+    _expect_built(home, catalog, _views_of(catalog, text))
     try:
         statements = con.extract_statements(text)
     except duckdb.Error as error:

@@ -89,7 +89,7 @@ def _read(home: Home, spec: Spec) -> TaskData:
         classes=spec.classes,
         fingerprint=entry["rule"],
         inputs=entry["lineage"],
-        stale=(*stale(home, spec.view), *_loaded_since(home, entry["lineage"].get("inputs", {}))),
+        stale=(*stale(home, spec.view), *_loaded_since(home, entry)),
     )
 
 
@@ -120,16 +120,17 @@ def as_built(path: Path, digest: str) -> bytes:
 
 
 def older_than(home: Home, view: str) -> list[str]:
-    """What changed since a view was built: rules and maps (:func:`stale`) and the raw tables, by name."""
+    """What changed since a view was built: rules and maps (:func:`stale`), splits and raw tables, by name."""
     entry = read_manifest(home)["views"].get(view)
-    if entry is None:
-        return []
-    return [*stale(home, view), *_loaded_since(home, entry["lineage"].get("inputs", {}))]
+    return [] if entry is None else [*stale(home, view), *_loaded_since(home, entry)]
 
 
-def _loaded_since(home: Home, built_from: Mapping[str, str]) -> list[str]:
-    """The raw tables that are loaded, and not those that a view was built from."""
+def _loaded_since(home: Home, entry: Mapping) -> list[str]:
+    """The raw tables and splits that are there, and not those that a view was built from."""
     from warehouse.database import inputs
 
+    built_from = entry["lineage"].get("inputs", {}) | {
+        name: digest for name, digest in entry.get("made_of", {}).items() if name.startswith("split.")
+    }
     present = inputs(home) if built_from else {}
     return [name for name, known in built_from.items() if name in present and present[name].digest != known]

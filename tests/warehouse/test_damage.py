@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import threading
 from pathlib import Path
@@ -110,7 +111,19 @@ def test_a_damaged_raw_file_is_said_and_costs_no_build(home, damage):
     assert count(home, TASK).as_json() == before
 
 
-@pytest.mark.parametrize("text", ["", "{", "{}", "[]", '{"views": []}', '{"views": {"a": {}}}', "\udcff"])
+ENTRY = dict.fromkeys(("file", "rows", "sha256", "fingerprint", "rule"), "") | {"columns": {}, "reads": {}}
+PARTS = (
+    {"lineage": {"views": {}}, "files": []},
+    {"lineage": None, "files": {}},
+    {"lineage": {}, "files": {}},
+    {"lineage": {"views": {}, "inputs": []}, "files": {}},
+    {"lineage": {"views": {}}, "files": {}, "made_of": "x"},
+)
+TEXTS = ["", "{", "{}", "[]", '{"views": []}', '{"views": {"a": {}}}', "\udcff"]
+TEXTS += [json.dumps({"views": {"a": ENTRY | parts}}) for parts in PARTS]
+
+
+@pytest.mark.parametrize("text", TEXTS)
 def test_a_damaged_manifest_is_said_and_built_anew(home, text):
     before = count(home, TASK).as_json()
     (home.built / "manifest.json").write_text(text, errors="surrogateescape")
@@ -199,21 +212,63 @@ def test_a_word_that_a_map_spells_otherwise_is_looked_for_where_it_is_read(home,
         materialize(home)
 
 
-def test_a_damaged_page_of_a_raw_table_is_a_finding_of_the_audit(home, tmp_path):
+PAGES = {
+    "zeros": lambda pages: bytes(len(pages)),
+    "other bits": lambda pages: pages[: len(pages) // 2] + bytes(b ^ 0x55 for b in pages[len(pages) // 2 :]),
+}
+
+
+@pytest.fixture(params=PAGES)
+def torn(request, home) -> Path:
+    """The raw annotations with damaged pages and a whole footer: what DuckDB says of them has many words."""
     file = home.raw / DATASET / "annotation" / "annotation.parquet"
     data = bytearray(file.read_bytes())
-    for number in range(2):  # case_id and row_no; the footer is whole
-        column = pq.ParquetFile(file).metadata.row_group(0).column(number)
-        begin = column.dictionary_page_offset
-        data[begin : begin + column.total_compressed_size] = bytes(column.total_compressed_size)
+    group = pq.ParquetFile(file).metadata.row_group(0)
+    for column in map(group.column, range(3)):
+        begin = column.dictionary_page_offset or column.data_page_offset
+        pages = slice(begin, begin + column.total_compressed_size)
+        data[pages] = PAGES[request.param](bytes(data[pages]))
     file.write_bytes(data)
+    return file
+
+
+def test_a_damaged_page_of_a_raw_table_is_a_finding_of_the_audit(home, torn):
     found = {finding.name: finding for finding in audit(home, TASK)}
     assert found["raw files"].rows == (("raw_vitaldb.annotation",),)
     assert found["vitaldb.annotation_v0: grain"].note.startswith("not run: what it reads is damaged")
     assert found["vitaldb.segment_v0: grain"].count == 0
-    result = run(home, "baseline", TASK, "rr-annotated", "--out", str(tmp_path / "rr.parquet"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["baseline", TASK, "rr-annotated"],
+        ["sql", "SELECT max(row_no + time_s) FROM vitaldb.annotation"],
+        ["whatif", TASK, "--set", "max_annotation_gap_s=9"],
+        ["diff", "vitaldb.normal_context@0", "@2"],
+    ],
+)
+def test_a_damaged_page_is_named_whatever_reads_it(home, torn, words):
+    result = run(home, *words)
+    assert result.exit_code == 2, result.output
+    assert f"{torn}: found " in result.stderr
+    assert result.stderr.endswith("next: load the data set again\n")
+
+
+def test_two_damaged_files_are_both_named(home, torn):
+    flip(home.built.resolve() / "vitaldb/segment_evidence_v0.parquet")
+    result = run(home, "sql", "SELECT max(row_no + time_s) FROM vitaldb.annotation")
     assert result.exit_code == 2
-    assert "next: run `audit`: it names a damaged file" in result.stderr
+    assert "annotation.parquet: found" in result.stderr
+    assert "segment_evidence_v0.parquet: found" in result.stderr
+    assert "load the data set again; run materialize" in result.stderr
+
+
+def test_no_file_is_blamed_for_what_a_query_does_wrong(home, torn):
+    result = run(home, "sql", "SELECT CAST(max(case_id) || 'x' AS INTEGER) FROM vitaldb.segment_v0")
+    assert result.exit_code == 2
+    assert "Could not convert string" in result.stderr
+    assert "annotation.parquet" not in result.stderr
 
 
 def test_an_audit_of_nothing_is_an_error(tmp_path, whole):

@@ -170,6 +170,14 @@ def test_what_changed_since_the_build_that_a_query_reads(synthetic_home, tmp_pat
     edit_map(monkeypatch, tmp_path, "vitaldb_beat", lambda text: text.replace(",beat,true", ",beat,false"))
     for table in ("vitaldb.segment", "vitaldb.segment_label_v0", "task.vitaldb_arrhythmia_abnormal"):
         assert older_behind(synthetic_home, f"SELECT count(*) FROM {table}") == ["map.vitaldb_beat"]
+    for text in (
+        "SUMMARIZE vitaldb.segment",
+        'SELECT 1 FROM "vitaldb"."SEGMENT", range(3)',
+        "SELECT 1 FROM query_table('vitaldb.segment_v0')",
+        "WITH S AS (SELECT 1 AS x) SELECT 1 FROM s, vitaldb.segment",
+    ):
+        assert older_behind(synthetic_home, text) == ["map.vitaldb_beat"], text
+    assert older_behind(synthetic_home, "SHOW ALL TABLES") == []
     for table in ("vitaldb.annotation", "vitaldb.record_v0", "map.vitaldb_beat", "nothing.at_all"):
         assert older_behind(synthetic_home, f"SELECT count(*) FROM {table}") == []
 
@@ -179,7 +187,15 @@ def test_a_view_that_only_lacks_a_build_says_so(synthetic_home, tmp_path):
     home.raw.mkdir(parents=True)
     for folder in synthetic_home.raw.iterdir():
         (home.raw / folder.name).symlink_to(folder.resolve())
-    for table in ("vitaldb.segment", "vitaldb.segment_label_v0"):
+    for table in ("vitaldb.segment", "vitaldb.segment_label_v0", "vitaldb.segment, range(2)"):
         with pytest.raises(HomeError, match=r"(?s)no build of vitaldb\..*next: run materialize"):
             prepare(home, f"SELECT count(*) FROM {table}")
     assert prepare(home, "SELECT 1 FROM vitaldb.annotation LIMIT 1") is not None
+
+
+def test_a_split_that_changed_since_the_build_is_told(synthetic_home, monkeypatch):
+    from warehouse import database, splits
+
+    monkeypatch.setattr(database, "declaration", lambda schema: splits.declaration(schema) | {"sha256": "00"})
+    assert older_behind(synthetic_home, "SELECT 1 FROM task.vitaldb_arrhythmia_abnormal") == ["split.vitaldb"]
+    assert older_behind(synthetic_home, "SELECT 1 FROM vitaldb.segment") == []
