@@ -61,9 +61,9 @@ def patch(dying: Dying) -> None:
         fsync(handle)
         dying.step("fsync after")
 
-    def dying_view(con, view, target: Path, rule: str) -> int:
+    def dying_view(con, view, target: Path, *others) -> int:
         dying.step(f"{view.name} before")
-        rows = write_view(con, view, target, rule)
+        rows = write_view(con, view, target, *others)
         dying_half(dying, target)
         return rows
 
