@@ -16,6 +16,7 @@ from pathlib import Path
 
 import duckdb
 
+from warehouse.damage import changed_raw
 from warehouse.database import (
     ENGINE,
     computable,
@@ -243,7 +244,7 @@ def _is_stored(catalog: Catalog, name: str) -> bool:
 def _damaged(plan: _Plan) -> list[str]:
     """The raw tables behind the plan whose files are not the ones that `load` wrote."""
     read = sorted({name for view in plan.wanted for name in plan.catalog.inputs(view)})
-    return [name for name in read if not plan.present[name].is_intact]
+    return changed_raw(plan.present, read)
 
 
 def _build(

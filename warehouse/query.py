@@ -61,7 +61,7 @@ def older_behind(home: Home, text: str) -> list[str]:
     Views that are not stored give what is loaded now, stored ones what was built: beside each other they may disagree.
     """
     catalog = Catalog.read()
-    read = sorted(_files_of(catalog, _views_of(catalog, text)))
+    read = sorted(_files_of(catalog, _views_of(catalog, text, _asked(text))))
     return list(dict.fromkeys(name for view in read for name in older_than(home, view)))
 
 
@@ -86,10 +86,9 @@ def _files_of(catalog: Catalog, names: Collection[str]) -> set[str]:
     return stored
 
 
-def _views_of(catalog: Catalog, text: str) -> set[str]:
-    """The views that a SELECT names; of one that may look at whatever there is, those that its text mentions."""
+def _views_of(catalog: Catalog, text: str, names: Collection[str] | None) -> set[str]:
+    """The views among a SELECT's names; of one that may look at whatever there is, those that its text mentions."""
     newest = catalog.newest()
-    names = _asked(text)
     if names is None:
         names = set(MENTION.findall(text.lower().replace('"', "")))
     return {newest[name].name if name in newest else name for name in names} & set(catalog)
@@ -118,7 +117,7 @@ def prepare(home: Home, text: str) -> duckdb.DuckDBPyConnection:
     """
     catalog, names = Catalog.read(), _asked(text)
     home, con = read_pinned(home, lambda pinned: (pinned, connect(pinned, catalog=catalog, names=names)))
-    _expect_built(home, catalog, _views_of(catalog, text))
+    _expect_built(home, catalog, _views_of(catalog, text, names))
     try:
         statements = con.extract_statements(text)
     except duckdb.Error as error:
